@@ -90,9 +90,9 @@ public struct Configuration: Sendable {
     /// The decoder of response bodies; a ``FastJSONDecoder`` by default.
     public var decoder: any ResponseDecoder = FastJSONDecoder()
     /// The content types of responses that are decoded, JSON types by default; `*` matches any part. A response without
-    /// a content type is decoded too; `Data` and `String` accept every type, and a `String` is the text of each response
-    /// that neither is called JSON nor has a type that is named here in full. Types without `*+` are also sent as the
-    /// `Accept` header.
+    /// a content type is decoded too; `Data` and `String` accept every type, and a `String` is the text of each
+    /// response that neither is called JSON nor has a type that is named here in full. Types without `*+` are also sent
+    /// as the `Accept` header.
     public var acceptedContentTypes: [String] = ["application/json", "text/json", "application/*+json"]
     /// The greatest number of bytes in a response, decompressed; 64 MiB by default.
     public var responseByteLimit: Int = 64 << 20

@@ -23,6 +23,7 @@ enum Main {
         --fleet           only a limit that processes share, over etcd
         --decode          only decoding
         --events          only event streams
+        --fields          what calls cost whose responses have fields that are slow to read; fails above the budget
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
@@ -75,6 +76,8 @@ enum Main {
             try await FleetBench.run(into: &report)
         } else if arguments.contains("--events") {
             try await EventBench.run(into: &report)
+        } else if arguments.contains("--fields") {
+            isUnharmed = await FieldBench.run(into: &report)
         } else if arguments.contains("--decode") {
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
@@ -93,7 +96,8 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet": break
+            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet", "--fields":
+                break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
             case "--faults", "--soak", "--hostile", "--from":

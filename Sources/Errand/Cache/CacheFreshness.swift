@@ -101,7 +101,9 @@ extension HTTPHeaders {
     /// Upper and lower case do not matter here (RFC 9111, 4.2).
     func date(_ name: String, now: Date) -> Date? {
         let values = values(name)
-        guard values.count == 1, let text = values.first?.trimmed else { return nil }
+        guard values.count == 1, let text = values.first?.trimmed, text.utf8.count <= HTTPDate.longest else {
+            return nil
+        }
         if text.utf8.count == 29, let date = HTTPDate.parse(text, now: now), !text.utf8.contains(UInt8(ascii: "-")) {
             return date
         }

@@ -13,6 +13,15 @@ struct CacheVariant: Sendable, Hashable {
         (self.names, self.values) = (names, values)
     }
 
+    static func == (left: CacheVariant, right: CacheVariant) -> Bool {
+        left.names == right.names && left.values.elementsEqual(right.values) { $0 == $1 }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(names)
+        for value in values { hasher.combine(bytesOf: value ?? "") }
+    }
+
     /// A response that depends on no field.
     static let none = CacheVariant(names: [], values: [])
 
@@ -24,8 +33,8 @@ struct CacheVariant: Sendable, Hashable {
         guard !values.isEmpty else { return [] }
         var names: Set<String> = []
         for name in FieldParser.elements(of: values) {
-            guard name != "*", name.utf8.allSatisfy(HTTPSyntax.isTokenByte) else { return nil }
-            names.insert(name.lowercased())
+            guard name != "*", let name = name.asName else { return nil }
+            names.insert(name)
         }
         names.remove("accept-encoding")
         return names.sorted()

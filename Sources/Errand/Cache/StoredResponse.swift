@@ -67,11 +67,11 @@ final class StoredResponse: Sendable {
     /// Returns the fields of a response that may be stored.
     static func storable(_ headers: HTTPHeaders) -> HTTPHeaders {
         let connection = headers.values("Connection")
-        let listed = connection.isEmpty ? [] : FieldParser.elements(of: connection).map { $0.lowercased() }
+        let listed = connection.isEmpty ? [] : Set(FieldParser.elements(of: connection).lazy.compactMap(\.asName))
         return HTTPHeaders(
             headers.fields.filter { field in
                 guard !listed.isEmpty || unstoredLengths.contains(field.name.utf8.count) else { return true }
-                let name = field.name.lowercased()
+                guard let name = field.name[...].asName else { return true }
                 return !unstored.contains(name) && !listed.contains(name)
             })
     }
@@ -116,7 +116,7 @@ enum EntityTag {
     }
 
     private static func opaque(_ tag: String) -> Substring {
-        tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+        tag.hasPrefix("W/") ? Substring(tag.utf8.dropFirst(2)) : tag[...]
     }
 }
 

@@ -49,10 +49,11 @@ struct SentSecrets {
 
     /// Adds the credentials in `Basic abc`: the encoded pair, and the password decoded (RFC 6749, 2.3.1).
     private mutating func add(basic value: String) {
-        guard value.prefix(6).lowercased() == "basic ", let pair = Data(base64Encoded: String(value.dropFirst(6))),
+        let encoded = String(Substring(value.utf8.dropFirst(6)))
+        guard Substring(value.utf8.prefix(6)).lowercased() == "basic ", let pair = Data(base64Encoded: encoded),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return }
-        add(String(value.dropFirst(6)))
+        add(encoded)
         add(String(decoding: pair[pair.index(after: colon)...], as: UTF8.self))
     }
 

@@ -47,8 +47,8 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
         guard parts.count >= 4, parts[0].isHex(2), parts[0] != "ff",
             // Later versions may add parts.
             parts[0] != "00" || parts.count == 4,
-            parts[1].isHex(32), !parts[1].allSatisfy({ $0 == "0" }),
-            parts[2].isHex(16), !parts[2].allSatisfy({ $0 == "0" }),
+            parts[1].isHex(32), !parts[1].utf8.allSatisfy({ $0 == 0x30 }),
+            parts[2].isHex(16), !parts[2].utf8.allSatisfy({ $0 == 0x30 }),
             parts[3].isHex(2), let flags = UInt8(parts[3], radix: 16)
         else { return nil }
         traceID = String(parts[1])
@@ -72,7 +72,7 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
 
 extension Substring {
     fileprivate func isHex(_ count: Int) -> Bool {
-        utf8.count == count && allSatisfy { "0123456789abcdef".contains($0) }
+        utf8.count == count && utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }
 

@@ -59,7 +59,7 @@ struct SetCookie: Sendable, Equatable {
         guard value.utf8.count <= Self.longestAttribute else { return }
         switch name {
         case "domain":
-            let domain = value.utf8.first == UInt8(ascii: ".") ? value.dropFirst() : value
+            let domain = value.utf8.first == UInt8(ascii: ".") ? Substring(value.utf8.dropFirst()) : value
             self.domain = domain.isEmpty ? nil : domain.lowercased()
         case "path": path = value.utf8.first == UInt8(ascii: "/") ? String(value) : nil
         case "expires": expires = CookieDate.parse(value) ?? expires

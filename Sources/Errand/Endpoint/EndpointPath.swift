@@ -29,11 +29,11 @@ public struct EndpointPath: Sendable, Hashable {
 
     /// Creates the path of a URL, which names the call. The call itself checks the URL.
     init(ofURL url: String) {
-        var rest = Redactor.withoutUserInfo(url).prefix { $0 != "?" && $0 != "#" }
+        var rest = Redactor.withoutUserInfo(url).prefix(before: "?#")
         if let scheme = rest.firstRange(of: "://") {
-            rest = rest[scheme.upperBound...].drop { $0 != "/" }
+            rest = rest[scheme.upperBound...].drop(before: "/")
         } else if rest.hasPrefix("//") {
-            rest = rest.dropFirst(2).drop { $0 != "/" }
+            rest = Substring(rest.utf8.dropFirst(2)).drop(before: "/")
         }
         self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
     }
@@ -56,7 +56,7 @@ public struct EndpointPath: Sendable, Hashable {
         for (mark, part) in [("?", "a query; pass it as `query:`"), ("#", "a fragment")] where literal.contains(mark) {
             let shown = HTTPSyntax.quoted(Redactor.standard.text(ofURL: literal))
             // The call has this name, although it is never sent.
-            text += literal.prefix { $0 != "?" && $0 != "#" }
+            text += literal.prefix(before: "?#")
             return fail("the path \(shown) has \(part)")
         }
         guard bytes.contains(UInt8(ascii: "%")) else { return text += encoded }
@@ -111,7 +111,7 @@ public struct EndpointPath: Sendable, Hashable {
     private var isAbsolute: Bool {
         let first = text.utf8.prefix { $0 != UInt8(ascii: "/") }
         guard let colon = first.firstIndex(of: UInt8(ascii: ":")) else { return false }
-        return text[text.index(after: colon)...].hasPrefix("//")
+        return text.utf8[colon...].dropFirst().starts(with: "//".utf8)
     }
 
     private mutating func fail(_ reason: String) {

@@ -149,8 +149,9 @@ extension HTTPURL {
     private func query(without names: Set<String>) -> String? {
         guard let query, !names.isEmpty else { return query }
         let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
-            let name = pair.prefix { $0 != "=" }.replacing("+", with: " ")
-            return !names.contains(PercentEncoding.decode(name))
+            let name = PercentEncoding.decode(pair.prefix(before: "=").replacing("+", with: " "))
+            // Not by its hash: it is the server's text.
+            return !names.contains { $0 == name }
         }
         return kept.isEmpty ? nil : kept.joined(separator: "&")
     }

@@ -29,6 +29,6 @@ extension [ErrorSentence] {
 func userLanguage(in environment: [String: String]) -> String {
     let names = ["LC_ALL", "LC_MESSAGES", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? "C"
-    let name = locale.prefix { $0 != "." && $0 != "@" }
+    let name = locale.prefix(before: ".@")
     return name == "C" || name == "POSIX" ? "en" : String(name)
 }

@@ -20,7 +20,7 @@ extension HTTPHeaders {
     static let wantedNonce = "use_dpop_nonce"
     /// The errors that another token would not help against: it would have the same scopes, and the same key would
     /// sign its proofs.
-    static let errorsBesideToken: Set<String> = [insufficientScope, wantedNonce, "invalid_dpop_proof"]
+    static let errorsBesideToken = [insufficientScope, wantedNonce, "invalid_dpop_proof"]
 
     /// The first error that a challenge for a token names (RFC 6750, 3, and RFC 9449, 7.1), and the challenge; `nil` if
     /// there is none.

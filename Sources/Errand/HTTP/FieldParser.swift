@@ -150,6 +150,9 @@ extension Substring {
         return Substring(bytes)
     }
 
+    /// The name of a field or a parameter, in lower case; `nil` if it is no token. Only ASCII is hashed fast.
+    var asName: String? { !isEmpty && utf8.allSatisfy(HTTPSyntax.isTokenByte) ? lowercased() : nil }
+
     /// Compares as HTTP compares names: ASCII letters are case-insensitive.
     func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }

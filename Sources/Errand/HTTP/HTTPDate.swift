@@ -8,12 +8,15 @@ import Foundation
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    /// No date is longer, whatever its spaces.
+    static let longest = 64
     /// The first and the last second of the years that have four digits.
     private static let writable = -62_167_219_200.0...253_402_300_799
 
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`. Returns
     /// `nil` for anything else.
     static func parse(_ text: String, now: Date) -> Date? {
+        guard text.utf8.count <= longest else { return nil }
         var parser = FieldParser(text)
         let weekday = parser.word()
         guard weekdays.contains(where: { weekday.hasPrefix($0) }) else { return nil }

@@ -17,15 +17,15 @@ public struct HTTPHeaders: Sendable, Hashable {
             self.value = value
         }
 
-        /// Returns whether the names and the values are equal, character by character.
+        /// Returns whether the names and the values are equal, byte by byte.
         public static func == (left: Field, right: Field) -> Bool {
             left.name == right.name && left.value == right.value
         }
 
         /// Hashes what `==` compares.
         public func hash(into hasher: inout Hasher) {
-            hasher.combine(name)
-            hasher.combine(value)
+            hasher.combine(bytesOf: name)
+            hasher.combine(bytesOf: value)
         }
     }
 

@@ -87,7 +87,8 @@ public struct HTTPURL: Sendable, Hashable {
         if parsed.path.hasPrefix("/") {
             return HTTPURL(origin: origin, path: parsed.path, query: parsed.query).withoutDots
         }
-        let folder = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex)
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let folder = String(Substring(path.utf8[...slash]))
         return HTTPURL(origin: origin, path: folder + parsed.path, query: parsed.query).withoutDots
     }
 
@@ -131,26 +132,27 @@ extension HTTPURL {
             guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
                 throw .url(text, "it has a space, a backslash or a control character")
             }
-            var rest = text.prefix { $0 != "#" }
-            if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
-                scheme = rest[..<colon].lowercased()
-                rest = rest[rest.index(after: colon)...]
+            var rest = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+            if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
+                scheme = Substring(rest[..<colon]).lowercased()
+                rest = rest[colon...].dropFirst()
             }
-            if rest.hasPrefix("//") {
+            if rest.starts(with: "//".utf8) {
                 rest = rest.dropFirst(2)
-                authority = rest.prefix { $0 != "/" && $0 != "?" }
-                rest = rest[(authority?.endIndex ?? rest.startIndex)...]
+                let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+                authority = Substring(rest[..<end])
+                rest = rest[end...]
             }
-            if let mark = rest.firstIndex(of: "?") {
-                query = try Self.encoded(rest[rest.index(after: mark)...], .query, of: text)
+            if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+                query = try Self.encoded(Substring(rest[mark...].dropFirst()), .query, of: text)
                 rest = rest[..<mark]
             }
-            path = try Self.encoded(rest, .path, of: text)
+            path = try Self.encoded(Substring(rest), .path, of: text)
         }
 
-        private static func isScheme(_ text: Substring) -> Bool {
-            guard let first = text.utf8.first?.asciiLowercased, (0x61...0x7A).contains(first) else { return false }
-            return text.utf8.allSatisfy { byte in
+        private static func isScheme(_ text: Substring.UTF8View) -> Bool {
+            guard let first = text.first?.asciiLowercased, (0x61...0x7A).contains(first) else { return false }
+            return text.allSatisfy { byte in
                 PercentEncoding.isAlphanumeric(byte) || byte == 0x2B || byte == 0x2D || byte == 0x2E
             }
         }
@@ -175,7 +177,7 @@ extension Origin {
         let end = authority.hasPrefix("[") ? authority.lastIndex(of: "]") ?? authority.startIndex : authority.startIndex
         if let colon = authority[end...].lastIndex(of: ":") {
             host = authority[..<colon]
-            let digits = authority[authority.index(after: colon)...]
+            let digits = Substring(authority.utf8[colon...].dropFirst())
             if !digits.isEmpty {
                 guard let number = UInt16(digits), number > 0, digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
                 else {
@@ -193,7 +195,7 @@ extension Origin {
 
     private static func isHost(_ host: Substring) -> Bool {
         if host.hasPrefix("["), host.hasSuffix("]") {
-            let inside = host.dropFirst().dropLast()
+            let inside = Substring(host.utf8.dropFirst().dropLast())
             return inside.contains(":")
                 && inside.utf8.allSatisfy { PercentEncoding.isHexDigit($0) || $0 == 0x3A || $0 == 0x2E }
         }

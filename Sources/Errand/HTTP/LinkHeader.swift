@@ -48,7 +48,7 @@ extension HTTPHeaders.Link {
             if first == UInt8(ascii: "<") { break }
             parser.skip { $0 != UInt8(ascii: ",") }
         } while true
-        let text = parser.take { $0 != UInt8(ascii: ">") }.dropFirst()
+        let text = Substring(parser.take { $0 != UInt8(ascii: ">") }.utf8.dropFirst())
         // Without its end, no later link has one either.
         guard parser.skip(UInt8(ascii: ">")) else { return nil }
         var (relation, hasAnchor) = (String?.none, false)
@@ -57,7 +57,7 @@ extension HTTPHeaders.Link {
             if name.equalsIgnoringCase("rel") { relation = relation ?? value ?? "" }
             if name.equalsIgnoringCase("anchor") { hasAnchor = true }
         }
-        let relations = (relation ?? "").split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
+        let relations = (relation ?? "").utf8.split { $0 == 0x20 || $0 == 0x09 }.map { Substring($0).lowercased() }
         return (Self(target: String(text.trimmed), relations: relations), hasAnchor)
     }
 }

@@ -66,7 +66,7 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
             case .start: "the beginning"
             case .number(let number): "page \(number)"
             case .text: "the page after a cursor"
-            case .url(let url): Redactor.standard.text(ofURL: String(url.prefix { $0 != "?" && $0 != "#" }))
+            case .url(let url): Redactor.standard.text(ofURL: String(url.prefix(before: "?#")))
             }
         return taken > 0 ? "\(page), \(taken) taken" : page
     }

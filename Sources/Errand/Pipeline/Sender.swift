@@ -1,3 +1,5 @@
+import ErrandJSON
+
 /// The last layer before the transport: checks the final request, limits the time of the send, and translates the
 /// transport's errors.
 ///
@@ -118,7 +120,8 @@ final class Sender: Sendable {
         try send.checkLock()
         do {
             let response = try await transport.send(
-                beginSending(request, context), context: transportContext(of: transmission, send))
+                beginSending(request, context), context: transportContext(of: transmission, send)
+            ).withMarksInOrder
             // The usual case, without another function that waits.
             if isComplete(response, of: transmission) { return response }
             return try await complete(response, of: transmission, send)
@@ -192,5 +195,29 @@ final class Sender: Sendable {
         guard let pause = pacing.pause else { return }
         let end = transmission.time.now.advanced(by: pause)
         limiter.pauseForServer(until: end, isRefusal: response.isThrottled)
+    }
+}
+
+extension HTTPResponse {
+    /// The response, with long runs of combining marks in canonical order in each field.
+    ///
+    /// A middleware may compare a field with a text, or use it as a key. Then the standard library sorts the marks, in
+    /// seconds for a field of 90 KB, unless they are in order. The field is equal to the one that was sent.
+    @inline(__always)
+    fileprivate var withMarksInOrder: HTTPResponse {
+        guard headers.contains(where: { CombiningMarks.mayBeUnsorted($0.value) }) else { return self }
+        return sortingMarks()
+    }
+
+    @inline(never)
+    private func sortingMarks() -> HTTPResponse {
+        var response = self
+        response.headers = HTTPHeaders(
+            headers.fields.map { field in
+                var field = field
+                field.value = CombiningMarks.sorted(field.value)
+                return field
+            })
+        return response
     }
 }

@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -57,7 +58,7 @@ extension StreamedResponse {
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ServiceError) -> String? {
-                try await nextBytes(isolation: actor).map { String(decoding: $0, as: UTF8.self) }
+                try await nextBytes(isolation: actor).map { CombiningMarks.sorted(String(decoding: $0, as: UTF8.self)) }
             }
 
             mutating func nextBytes(

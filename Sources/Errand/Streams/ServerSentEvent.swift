@@ -1,3 +1,4 @@
+import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -19,6 +20,18 @@ public struct ServerSentEvent: Sendable, Hashable {
         self.type = type
         self.id = id
     }
+
+    /// Returns whether the types, the data and the identifiers are equal, byte by byte.
+    public static func == (left: ServerSentEvent, right: ServerSentEvent) -> Bool {
+        left.type == right.type && left.data == right.data && left.id == right.id
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(bytesOf: type)
+        hasher.combine(bytesOf: data)
+        hasher.combine(bytesOf: id)
+    }
 }
 
 /// Reads the events of a stream as the WHATWG HTML standard says (9.2.6), from pieces of any size.
@@ -35,6 +48,8 @@ struct EventStreamParser {
     private var hasNextID = false
     /// The last identifier of an event that has ended, with which the stream is resumed.
     private(set) var lastID: String
+    /// The length of the last line.
+    private(set) var lastLength = 0
     /// Whether an event of this connection has named the last identifier.
     private(set) var hasNamedID = false
     /// How long the server asks to wait before the stream is opened again; `nil` if it does not.
@@ -59,24 +74,48 @@ struct EventStreamParser {
         lines.append(chunk)
     }
 
+    /// What one more line has brought.
+    enum Step {
+        case event(ServerSentEvent)
+        /// A part of an event, or a comment.
+        case line
+        /// There is no other line: more bytes are needed.
+        case end
+    }
+
+    /// Reads the next line that is complete. Throws if an event is too large.
+    mutating func step() throws(ServiceError) -> Step {
+        guard var line = try lines.next() else { return .end }
+        lastLength = line.count
+        if isFirstLine, line.starts(with: Self.mark) { line = line.dropFirst(Self.mark.count) }
+        isFirstLine = false
+        guard line.isEmpty else {
+            try read(line)
+            return .line
+        }
+        lastID = nextID
+        hasNamedID = hasNextID
+        defer { (type, data) = ([], []) }
+        guard !data.isEmpty else { return .line }
+        return .event(
+            ServerSentEvent(
+                Self.text(data.dropLast()), type: type.isEmpty ? "message" : Self.text(type[...]), id: lastID))
+    }
+
     /// Returns the next event that is complete. Throws if one is too large.
     mutating func next() throws(ServiceError) -> ServerSentEvent? {
-        while var line = try lines.next() {
-            if isFirstLine, line.starts(with: Self.mark) { line = line.dropFirst(Self.mark.count) }
-            isFirstLine = false
-            guard line.isEmpty else {
-                try read(line)
-                continue
+        while true {
+            switch try step() {
+            case .event(let event): return event
+            case .line: continue
+            case .end: return nil
             }
-            lastID = nextID
-            hasNamedID = hasNextID
-            defer { (type, data) = ([], []) }
-            guard !data.isEmpty else { continue }
-            return ServerSentEvent(
-                String(decoding: data.dropLast(), as: UTF8.self),
-                type: type.isEmpty ? "message" : String(decoding: type, as: UTF8.self), id: lastID)
         }
-        return nil
+    }
+
+    /// Readers compare the texts of events, so their marks are in order.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        CombiningMarks.sorted(String(decoding: bytes, as: UTF8.self))
     }
 
     private mutating func read(_ line: ArraySlice<UInt8>) throws(ServiceError) {
@@ -91,7 +130,7 @@ struct EventStreamParser {
         } else if name.elementsEqual("event".utf8) {
             type = Array(value)
         } else if name.elementsEqual("id".utf8) {
-            if !value.contains(0) { (nextID, hasNextID) = (String(decoding: value, as: UTF8.self), true) }
+            if !value.contains(0) { (nextID, hasNextID) = (Self.text(value), true) }
         } else if name.elementsEqual("retry".utf8) {
             if !value.isEmpty, value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
                 pause = Int64(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) } ?? pause

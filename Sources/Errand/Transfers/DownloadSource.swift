@@ -104,7 +104,7 @@ struct DownloadSource: Sendable {
     /// Returns a hash of what is known with the response: where it comes from, and which headers were sent, with those
     /// that middlewares have added.
     func hash(of response: HTTPHeaders, from place: String, to sent: HTTPHeaders, with key: String) -> String {
-        let varying = Set(FieldParser.elements(of: response.values("Vary")).map { $0.lowercased() })
+        let varying = Set(FieldParser.elements(of: response.values("Vary")).lazy.compactMap(\.asName))
         var ignored = changing.union(fields.keys.filter { fields[$0] == .time })
         if !varying.contains("*") { ignored.formUnion(Self.passing.subtracting(varying)) }
         if isSigned { ignored.insert("authorization") }
@@ -156,8 +156,9 @@ extension HTTPURL {
     fileprivate var parameters: [String: [String]] {
         var parameters: [String: [String]] = [:]
         for parameter in query?.split(separator: "&") ?? [] {
-            let name = parameter.prefix { $0 != "=" }
-            parameters[String(name), default: []].append(String(parameter.dropFirst(name.count + 1)))
+            let name = parameter.prefix(before: "=")
+            parameters[String(name), default: []].append(
+                String(Substring(parameter.utf8.dropFirst(name.utf8.count + 1))))
         }
         return parameters
     }

@@ -46,6 +46,15 @@ enum FileVersion: Sendable, Hashable, Codable {
         }
     }
 
+    static func == (left: FileVersion, right: FileVersion) -> Bool {
+        switch (left, right) {
+        case (.tag(let text), .tag(let other)), (.date(let text), .date(let other)): text == other
+        case (.tag, .date), (.date, .tag): false
+        }
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(bytesOf: condition) }
+
     private static func isStrong(_ tag: String) -> Bool {
         let bytes = tag.utf8
         return bytes.count >= 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
@@ -65,7 +74,8 @@ enum FileVersion: Sendable, Hashable, Codable {
 extension HTTPHeaders {
     /// The value of the fields with that name; `nil` if there is none, or if they differ.
     fileprivate func only(_ name: String) -> String? {
-        let values = Set(values(name))
-        return values.count == 1 ? values.first : nil
+        let values = values(name)
+        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
+        return first
     }
 }

@@ -61,7 +61,8 @@ enum CurlAlternatives: Sendable, Hashable {
     private static func isOwn(_ authority: String, of origin: Origin) -> Bool {
         guard let colon = authority.lastIndex(of: ":") else { return false }
         let host = authority[..<colon].lowercased()
-        return (host.isEmpty || host == origin.host) && authority[authority.index(after: colon)...] == "\(origin.port)"
+        return (host.isEmpty || host == origin.host)
+            && Substring(authority.utf8[colon...].dropFirst()) == "\(origin.port)"
     }
 }
 

@@ -55,7 +55,7 @@ struct CurlVersion: Comparable, Sendable {
 
     /// Reads `8.11.1` or `8.12.0-DEV`; `nil` if the text is not a version.
     init?(_ text: String) {
-        let parts = text.prefix { $0 != "-" }.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = text.prefix(before: "-").split(separator: ".", omittingEmptySubsequences: false)
         numbers = parts.compactMap { UInt16($0).map(Int.init) }
         guard numbers.count == 3, parts.count == 3 else { return nil }
     }

@@ -158,7 +158,7 @@ struct CurlRequest {
         // libcurl takes a URL without a scheme for http. A URL that cannot be parsed is not on this machine.
         let full = url.contains("://") ? url : "http://\(url)"
         guard let separator = full.firstRange(of: "://") else { return false }
-        let authority = full[separator.upperBound...].prefix { !"/?#".contains($0) }
+        let authority = full[separator.upperBound...].prefix(before: "/?#")
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
     }

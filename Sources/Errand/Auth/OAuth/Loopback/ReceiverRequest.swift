@@ -7,7 +7,7 @@ struct ReceiverRequest: Equatable {
     let host: String?
 
     /// The path without the query.
-    var path: String { String(target.prefix { $0 != "?" }) }
+    var path: String { String(target.prefix(before: "?")) }
 
     /// Reads a head; `nil` if it is not complete. One that is no HTTP has no method.
     init?(_ bytes: [UInt8]) {
@@ -19,10 +19,13 @@ struct ReceiverRequest: Equatable {
             (method, target, host) = ("", "", nil)
             return
         }
-        let hosts = lines.dropFirst().filter { $0.prefix { $0 != ":" }.lowercased() == "host" }
+        let hosts = lines.dropFirst().compactMap { line -> Substring? in
+            let name = line.prefix(before: ":")
+            return name.equalsIgnoringCase("host") ? Substring(line.utf8.dropFirst(name.utf8.count + 1)) : nil
+        }
         method = String(words[0])
         target = String(words[1])
-        host = hosts.count == 1 ? String(hosts[0].drop { $0 != ":" }.dropFirst()).trimmed.lowercased() : nil
+        host = hosts.count == 1 ? hosts[0].trimmed.lowercased() : nil
     }
 }
 

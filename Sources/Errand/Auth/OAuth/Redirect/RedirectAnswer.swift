@@ -11,7 +11,7 @@ struct RedirectAnswer {
             parameters = []
             return
         }
-        let query = address[address.index(after: mark)...].prefix { $0 != "#" }
+        let query = Substring(address.utf8[mark...].dropFirst()).prefix(before: "#")
         parameters = query.split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             func decoded(_ index: Int) -> String {
