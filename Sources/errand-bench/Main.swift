@@ -24,6 +24,7 @@ enum Main {
         --decode          only decoding
         --events          only event streams
         --fields          what calls cost whose responses have fields that are slow to read; fails above the budget
+        --ready           other tasks beside streams whose bytes are always ready; fails where they do not run
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
@@ -78,6 +79,8 @@ enum Main {
             try await EventBench.run(into: &report)
         } else if arguments.contains("--fields") {
             isUnharmed = await FieldBench.run(into: &report)
+        } else if arguments.contains("--ready") {
+            isUnharmed = await ReadyBench.run(into: &report)
         } else if arguments.contains("--decode") {
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
@@ -96,7 +99,8 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet", "--fields":
+            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet", "--fields",
+                "--ready":
                 break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }

@@ -48,6 +48,7 @@ extension StreamedResponse {
             private var splitter: LineSplitter
             private var isFirst = true
             private var isOver = false
+            private var share = ReadingShare()
 
             init(chunks: Chunks.Iterator, splitter: LineSplitter) {
                 self.chunks = chunks
@@ -67,7 +68,12 @@ extension StreamedResponse {
                 guard !isOver else { return nil }
                 do throws(ServiceError) {
                     while true {
-                        if let line = try splitter.next() { return withoutMark(line) }
+                        if let line = try splitter.next() {
+                            if share.needsLook(afterLineOf: line.count), share.isUsedUp(at: chunks.stream.time.now) {
+                                await Task.yield()
+                            }
+                            return withoutMark(line)
+                        }
                         guard let chunk = try await chunks.next(isolation: actor) else { break }
                         splitter.append(chunk)
                     }

@@ -43,6 +43,9 @@ final class ResponseStream: Sendable {
         if isOver { call.scope.removeListener(listener) }
     }
 
+    /// The time of the call.
+    var time: any TimeSource { call.time }
+
     /// Claims the body for a reader. Returns whether this is the first claim.
     func take() -> Bool {
         state.withLock { state in

@@ -160,6 +160,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// Where the last identifier came from.
         private var reach = EventIDReach.anywhere
         private var isOver = false
+        private var share = ReadingShare()
 
         init(_ events: ServerSentEvents) {
             self.events = events
@@ -185,11 +186,17 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(ServiceError) -> ServerSentEvent? {
             while true {
-                if let event = try parser.next() {
+                if share.needsLook(afterLineOf: parser.lastLength), share.isUsedUp(at: events.time.now) {
+                    await Task.yield()
+                }
+                switch try parser.step() {
+                case .event(let event):
                     failures = 0
                     guard events.isEnd?(event) ?? false else { return event }
                     chunks?.stream.finish()
                     return nil
+                case .line: continue
+                case .end: break
                 }
                 guard chunks != nil else {
                     guard try await connect() else { return nil }

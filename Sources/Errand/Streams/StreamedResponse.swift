@@ -54,13 +54,22 @@ extension StreamedResponse {
         public struct Iterator: AsyncIteratorProtocol {
             let stream: ResponseStream
             let isFirst: Bool
+            private var share = ReadingShare()
+
+            init(stream: ResponseStream, isFirst: Bool) {
+                (self.stream, self.isFirst) = (stream, isFirst)
+            }
 
             /// Returns the next chunk as soon as it arrives; `nil` at the end, and after an error.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ServiceError) -> Data? {
                 guard isFirst else { throw stream.naming(.alreadyRead) }
-                return try await stream.next()
+                let chunk = try await stream.next()
+                if share.needsLook(afterChunkOf: chunk?.count ?? 0), share.isUsedUp(at: stream.time.now) {
+                    await Task.yield()
+                }
+                return chunk
             }
 
             /// Ends the call with an error of the reader. Returns the error, which names the call.

@@ -66,9 +66,11 @@ actor CodedBody {
     func collect(
         in scope: CallScope, resuming resume: @Sendable () -> Void
     ) async throws(ServiceError) -> Data {
-        var body = Data()
+        var (body, share) = (Data(), ReadingShare())
         while let piece = try await next(resuming: resume) {
             if scope.isStopped { throw .cancelled }
+            // The bytes alone count here, which take as long as the time says elsewhere.
+            if share.needsLook(afterLineOf: piece.count), share.isUsedUp(at: .zero) { await Task.yield() }
             if body.isEmpty { body = piece } else { body.append(piece) }
         }
         return body
