@@ -7,9 +7,10 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-// How far from the lowest free descriptor the sockets of a multi handle are looked for: other threads may open some at
+// How far from the lowest free descriptor those of a multi handle are looked for: other threads may open some at
 // the same time.
 enum { NEAR = 64 };
 
@@ -24,11 +25,17 @@ static int lowest_free(void) {
     return descriptor;
 }
 
-// Whether it is an end of two connected sockets between which bytes are under way, or of two that have none.
-static bool is_pair(int descriptor, bool has_bytes) {
+static bool is_local_socket(int descriptor) {
     int domain = 0;
     socklen_t length = sizeof domain;
-    if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX) return false;
+    return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
+}
+
+// Whether it is an end of two connected sockets or of a pipe, in which bytes are under way, or in which none are.
+static bool is_pair(int descriptor, bool has_bytes) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) return false;
+    if (!S_ISFIFO(status.st_mode) && !is_local_socket(descriptor)) return false;
     return has_bytes == (ccurl_unread(descriptor) > 0 || ccurl_unacknowledged(descriptor) > 0);
 }
 

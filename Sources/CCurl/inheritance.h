@@ -1,8 +1,9 @@
 // Which descriptors of libcurl's own a program that is started inherits: none.
 //
-// Those that the shim opens are closed when a program is started. libcurl opens some by itself: two sockets with each
-// multi handle, for curl_multi_wakeup, which nothing here calls otherwise, and in older versions two with each lookup.
-// Newer versions close them, too. A program that is started within the microseconds until that is set inherits them.
+// Those that the shim opens are closed when a program is started. libcurl opens some by itself: two sockets, or a pipe,
+// with each multi handle, for curl_multi_wakeup, which nothing here calls otherwise, and in older versions two sockets
+// with each lookup. Newer versions close them, too. A program that is started within the microseconds until that is set
+// inherits them.
 #ifndef CCURL_INHERITANCE_H
 #define CCURL_INHERITANCE_H
 

@@ -33,7 +33,11 @@ struct CurlUnreadTests {
         return server
     }
 
-    @Test("C46: however many streams are not read, they take little memory beside calls, and leave nothing behind")
+    @Test(
+        "C46: however many streams are not read, they take little memory beside calls, and leave nothing behind",
+        .enabled(
+            if: InstalledLibrary.version >= 0x075800,
+            "libcurl 7.80: a stream that is not read holds up the other calls on its connection"))
     func bounded() async throws {
         let (server, other) = (try await server(), try LoopbackServer())
         other.onAny { _ in .json("1") }
@@ -49,8 +53,8 @@ struct CurlUnreadTests {
             return try #require(line.split(separator: " ").last.flatMap { Int($0) })
         }
         // A stream on a connection that is read takes what the server may send on it, and the others a megabyte or two
-        // each. If they shared a connection, they would take three hundred.
-        #expect(try megabytes("taken") < 100, "\(lines)")
+        // each; with 8.4 and 8.6, ten. If they shared a connection, they would take three hundred.
+        #expect(try megabytes("taken") < 200, "\(lines)")
         #expect(try megabytes("left") < 32, "\(lines)")
     }
 
