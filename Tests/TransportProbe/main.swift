@@ -227,7 +227,7 @@ case "hung" where arguments.count == 4:
     await HungDisk(base: arguments[1], hung: arguments[2], healthy: arguments[3]).report()
 case "folders" where arguments.count == 5:
     let beside = Beside(arguments[4], on: CurlTransport())
-    let work = (0..<(Int(arguments[2]) ?? 0)).map { number in
+    _ = (0..<(Int(arguments[2]) ?? 0)).map { number in
         Task { try await ValueArchive<Int>(path: "\(arguments[1])\(number)/archive").save(1) }
     }
     // The disk hangs by then, which nothing reports.

@@ -74,7 +74,7 @@ struct FieldTimeTests {
         Reader("Vary") { text in
             _ = CacheVariant.names(in: ["Vary": text])
             let variant = CacheVariant(names: ["a"], values: [text])
-            _ = variant.matches(["a": "b"], isSecret: { _ in false }) || variant == .none
+            _ = variant.matches(["a": "b"], isParted: { _ in false }) || variant == .none
             _ = variant.hashValue
         },
         Reader("Cache-Control and groups") { text in
