@@ -236,6 +236,7 @@ case "folders" where arguments.count == 5:
     for number in 0..<30 {
         let archive = ValueArchive<Int>(path: "\(arguments[3])/archive-\(number)")
         slowest = max(slowest, try await ContinuousClock().measure { try await archive.save(1) })
+        // Spread over the second and a half in which more and more of the work is found to hang.
         try await Task.sleep(for: .milliseconds(50))
     }
     await beside.report()

@@ -116,7 +116,6 @@ struct CacheExchange {
     /// fields that it varies on, and all fields that may say who asks. What a session or a jar adds by itself is
     /// covered by the partition (K3, K7): the very token, and not whatever is in its place.
     private func isAsReceived(_ sent: HTTPRequest, varyingOn names: [String]) -> Bool {
-        guard sent.method == request.method, sent.url == request.url, sent.body == nil else { return false }
         var covered = constants
         if let signedWith, let scheme = sent.headers.scheme(ofToken: signedWith) {
             covered.insert("authorization")
@@ -126,7 +125,7 @@ struct CacheExchange {
         let hasOwnCookies = request.headers["Cookie"] != nil || constants.contains("cookie")
         guard hasOwnCookies || sent.headers["Cookie"] == cookies else { return false }
         if !hasOwnCookies { covered.insert("cookie") }
-        return identity.difference(request.headers, sent.headers).isSubset(of: covered)
+        return identity.isSame(request, sent, except: covered)
             && names.allSatisfy { name in
                 covered.contains(name)
                     || CacheVariant.value(of: name, in: sent.headers)
@@ -140,7 +139,7 @@ extension HTTPHeaders {
     fileprivate func scheme(ofToken token: String) -> Substring? {
         let values = values("Authorization")
         guard values.count == 1, let value = values.first, value.hasSuffix(" \(token)") else { return nil }
-        return value.dropLast(token.count + 1)
+        return Substring(value.utf8.dropLast(token.utf8.count + 1))
     }
 }
 

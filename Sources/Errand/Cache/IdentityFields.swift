@@ -85,8 +85,15 @@ final class IdentityFields: Sendable {
         }
     }
 
+    /// Returns whether a request was sent as it was received: with the same method and URL, without a body, and with
+    /// the same values in every header that may say who asks, except those with the names, in lower case, of `covered`.
+    func isSame(_ received: HTTPRequest, _ sent: HTTPRequest, except covered: Set<String>) -> Bool {
+        sent.method == received.method && sent.url == received.url && sent.body == nil
+            && difference(received.headers, sent.headers).isSubset(of: covered)
+    }
+
     /// Returns the names, in lower case, of the headers that may say who asks and are not the same in both requests.
-    func difference(_ received: HTTPHeaders, _ sent: HTTPHeaders) -> Set<String> {
+    private func difference(_ received: HTTPHeaders, _ sent: HTTPHeaders) -> Set<String> {
         guard received != sent else { return [] }
         let names = (received.fields + sent.fields).filter(contains).map { $0.name.lowercased() }
         return Set(names).filter { received.values($0) != sent.values($0) }

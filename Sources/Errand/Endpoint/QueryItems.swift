@@ -132,7 +132,8 @@ extension HTTPURL {
     /// Returns the query with those parameters, which replace parameters with the same names: a server often repeats
     /// the parameters of the request in its next URL, and the client's own must be neither duplicated nor out of date.
     func query(replacing items: [QueryItems.Item]) -> String? {
-        let kept = query(without: Set(items.map(\.name)))
+        let names = Set(items.map(\.name))
+        let kept = names.isEmpty ? query : query(keeping: { name, _ in !names.contains(name) })
         guard !items.isEmpty else { return kept }
         let added = QueryItems(items).encoded
         guard let kept, !kept.isEmpty else { return added }
@@ -141,17 +142,23 @@ extension HTTPURL {
 
     /// Returns the URL without the parameters with those names.
     func removing(_ names: Set<String>) -> HTTPURL {
-        guard !names.isEmpty else { return self }
-        return HTTPURL(origin: origin, path: path, query: query(without: names), secretNames: secretNames)
+        names.isEmpty ? self : removing(where: { name, _ in names.contains(name) })
+    }
+
+    /// Returns the URL without the parameters for which the closure, which gets their names and values unescaped,
+    /// returns `true`.
+    func removing(where isGone: (_ name: String, _ value: String) -> Bool) -> HTTPURL {
+        HTTPURL(origin: origin, path: path, query: query(keeping: { !isGone($0, $1) }), secretNames: secretNames)
     }
 
     /// The rest stays as it was written: for the server it may be signed text.
-    private func query(without names: Set<String>) -> String? {
-        guard let query, !names.isEmpty else { return query }
+    private func query(keeping isKept: (_ name: String, _ value: String) -> Bool) -> String? {
+        guard let query else { return nil }
+        func decoded(_ part: Substring) -> String { PercentEncoding.decode(part.replacing("+", with: " ")) }
         let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
-            let name = PercentEncoding.decode(pair.prefix(before: "=").replacing("+", with: " "))
-            // Not by its hash: it is the server's text.
-            return !names.contains { $0 == name }
+            let name = pair.prefix(before: "=")
+            let value = Substring(pair.utf8.dropFirst(name.utf8.count + 1))
+            return isKept(decoded(name), decoded(value))
         }
         return kept.isEmpty ? nil : kept.joined(separator: "&")
     }

@@ -21,43 +21,61 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// Why a stale response was used, or why a response was not stored.
     @nonexhaustive public enum Reason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
         /// Stale: the server allows that while the response is refreshed.
-        case refreshing = "it is being refreshed"
+        case refreshing
         /// Stale: the server could not be reached, or has failed.
-        case serverFailed = "the server could not answer"
+        case serverFailed
         /// Stale: the server has not answered within the time of ``CachePolicy/networkFirst(within:)``.
-        case serverIsSlow = "the server has not answered in time"
+        case serverIsSlow
         /// Stale: the request accepts it.
-        case accepted = "the request accepts it"
+        case accepted
 
         /// Not stored: the call may only be answered from the cache, and nothing usable is stored.
-        case onlyIfCached = "nothing usable is stored, and the call may only use the cache"
+        case onlyIfCached
         /// Not stored: the request or the response forbids it, with `no-store` for instance.
-        case forbidden = "it must not be stored"
+        case forbidden
         /// Not stored: the cache does not handle such requests, such as those for a range or with a condition; or the
         /// response is a stream.
-        case bypassed = "the cache does not handle such requests"
+        case bypassed
         /// Not stored: responses with that status are not stored.
-        case status = "responses with that status are not stored"
+        case status
         /// Not stored: the server gives neither a lifetime nor a validator such as an `ETag`, and the call accepts no
         /// expired response.
-        case noLifetime = "it has neither a lifetime nor a validator"
+        case noLifetime
         /// Not stored: the response varies on everything, or its `Vary` header is malformed.
-        case varies = "it varies on everything"
+        case varies
         /// Not stored: the response depends, or may depend, on a header that was added or changed after the cache, by a
         /// middleware for instance.
-        case addedBelow = "it depends on a header that was added after the cache"
+        case addedBelow
         /// Not stored: the response sets a cookie and belongs to no session. Whoever was given it later would not have
         /// the cookie.
-        case setsCookie = "it sets a cookie and belongs to no session"
+        case setsCookie
         /// Not stored: the response is too large for the cache.
-        case tooLarge = "it is too large"
+        case tooLarge
         /// Not stored: the folder of the cache cannot be written, because the disk is full for instance.
-        case notWritten = "the folder of the cache cannot be written"
+        case notWritten
         /// Not stored: what it depends on was changed or removed while the request was on its way.
-        case overtaken = "it was removed while the request was on its way"
+        case overtaken
 
         /// What the reason says.
-        public var description: String { rawValue }
+        public var description: String {
+            switch self {
+            case .refreshing: "it is being refreshed"
+            case .serverFailed: "the server could not answer"
+            case .serverIsSlow: "the server has not answered in time"
+            case .accepted: "the request accepts it"
+            case .onlyIfCached: "nothing usable is stored, and the call may only use the cache"
+            case .forbidden: "it must not be stored"
+            case .bypassed: "the cache does not handle such requests"
+            case .status: "responses with that status are not stored"
+            case .noLifetime: "it has neither a lifetime nor a validator"
+            case .varies: "it varies on everything"
+            case .addedBelow: "it depends on a header that was added after the cache"
+            case .setsCookie: "it sets a cookie and belongs to no session"
+            case .tooLarge: "it is too large"
+            case .notWritten: "the folder of the cache cannot be written"
+            case .overtaken: "it was removed while the request was on its way"
+            }
+        }
     }
 
     /// What the cache did.

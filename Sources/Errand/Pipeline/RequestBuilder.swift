@@ -37,7 +37,7 @@ final class RequestBuilder: Sendable {
         secretNames = SecretNames(adding: configuration.secretNames)
         boundary = OriginBoundary(
             origin, trusting: try Self.trustedOrigins(configuration), secretNames: secretNames,
-            queryKey: configuration.credentials.flatMap { $0.place == .query ? (name: $0.name, value: $0.value) : nil })
+            queryKey: Self.queryKey(configuration))
         marksHeaders = !configuration.secretNames.isEmpty
         // Parameters that a query cannot hold may still fit into a body; a call that needs them in the query fails.
         let query = configuration.parametersForEachCall == nil ? try? configuration.parameters.query() : nil
@@ -46,6 +46,10 @@ final class RequestBuilder: Sendable {
         var headers: HTTPHeaders = ["Accept": accepted]
         headers.merge(configuration.headers)
         fixedHeaders = (headers, configuration.headers)
+    }
+
+    private static func queryKey(_ configuration: Configuration) -> (name: String, value: String)? {
+        configuration.credentials.flatMap { $0.place == .query ? ($0.name, $0.value) : nil }
     }
 
     private static func trustedOrigins(_ configuration: Configuration) throws(ServiceError) -> Set<Origin> {
@@ -101,7 +105,7 @@ final class RequestBuilder: Sendable {
     /// What the client adds to the query of each call and may say who asks; `nil` for nothing. What a closure adds to
     /// each call is not known before the call.
     var identityInQuery: String? {
-        let key = configuration.credentials.flatMap { $0.place == .query ? "\($0.name)=\($0.value)" : nil }
+        let key = Self.queryKey(configuration).map { "\($0.name)=\($0.value)" }
         let common = (try? configuration.parameters.query()).flatMap { $0.items.isEmpty ? nil : $0.encoded }
         let parts = [key, common].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: "&")

@@ -57,21 +57,6 @@ final class OriginBoundary: Sendable {
         func line(_ field: HTTPHeaders.Field) -> String { "\(field.name.lowercased()): \(field.value)" }
         let old = Set(received.headers.fields.map(line))
         request.headers = HTTPHeaders(request.headers.fields.filter { !old.contains(line($0)) || mayLeave($0) })
-        if let queryKey { request.url.removeParameter(queryKey.name, queryKey.value) }
-    }
-}
-
-extension HTTPURL {
-    /// Removes a parameter with that name and that value from the query.
-    fileprivate mutating func removeParameter(_ name: String, _ value: String) {
-        guard let query else { return }
-        let left = query.split(separator: "&", omittingEmptySubsequences: false).filter { part in
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return pair.count < 2 || PercentEncoding.decode(String(pair[0])) != name
-                || PercentEncoding.decode(String(pair[1])) != value
-        }
-        self = HTTPURL(
-            origin: origin, path: path, query: left.isEmpty ? nil : left.joined(separator: "&"),
-            secretNames: secretNames)
+        if let queryKey { request.url = request.url.removing { $0 == queryKey.name && $1 == queryKey.value } }
     }
 }

@@ -111,7 +111,7 @@ struct Retry: Layer {
         let reason: ClientEvent.RetryReason
         let verdict: RetryPolicy.Verdict
         var wait = Duration.zero
-        // Drawn once: a closure is told the pause that is made.
+        // Computed once, so that a closure sees the pause that the policy would make.
         var usual: Duration?
         func usualPause() -> Duration {
             let pause = usual ?? transmission.usualPause(after: number, atLeast: wait)
@@ -139,7 +139,7 @@ struct Retry: Layer {
 }
 
 extension RetryPolicy {
-    /// Returns whether the attempt with that response is repeated, if that is safe.
+    /// Returns whether the attempt with that response is repeated, and after which pause, if that is safe.
     fileprivate func verdict(
         on response: HTTPResponse, attempt number: Int, pause: () -> Duration
     ) -> Verdict {
@@ -154,7 +154,7 @@ extension RetryPolicy {
                 body: response.body.bytes ?? Data(), isTransient: isTransient, pause: pause()))
     }
 
-    /// Returns whether the attempt that failed without a response is repeated, if that is safe.
+    /// The same for an attempt that failed without a response.
     fileprivate func verdict(on error: ServiceError, attempt number: Int, pause: () -> Duration) -> Verdict {
         guard number < attempts, let condition = condition.value else { return .isRepeated(after: nil) }
         return condition(FailedAttempt(number: number, error: error, pause: pause()))

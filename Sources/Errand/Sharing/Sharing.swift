@@ -43,15 +43,11 @@ struct Sharing: Layer {
         return try await next(request, context)
     }
 
-    /// Returns what finds out whether a response is only for the call that sends the request.
+    /// Returns a watch that tells the calls that have joined as soon as the response is meant only for the first one.
     private func watch(completing joined: SharedTransmission.Joined) -> SendWatch {
         SendWatch { [identity, constants] received, sent in
-            let isAsReceived =
-                sent.map { sent in
-                    sent.method == received.method && sent.url == received.url && sent.body == nil
-                        && identity.difference(received.headers, sent.headers).isSubset(of: constants)
-                } ?? false
-            if !isAsReceived { joined.complete(.success(nil)) }
+            let isForAll = sent.map { identity.isSame(received, $0, except: constants) } ?? false
+            if !isForAll { joined.complete(.success(nil)) }
         }
     }
 

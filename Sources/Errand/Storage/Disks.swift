@@ -43,13 +43,25 @@ final class Disks: Sendable {
     func disk(of place: DiskPlace) -> String {
         let now = SystemTime.shared.now
         let path = Self.absolute(place)
-        return state.withLock { state in
-            if state.read.map({ $0.advanced(by: Self.memory) <= now }) ?? true {
-                // The system writes it from memory.
+        if isDue(at: now) {
+            let table = MountTable(readTable())
+            state.withLock { $0.table = table }
+        }
+        return state.withLock { $0.moved[place.folder] ?? $0.table.disk(of: path) ?? place.folder }
+    }
+
+    /// Returns whether the caller has to read the list of mounts again: one caller does, without the lock, and the
+    /// others go on with the list that there is. Only the first list is read under the lock, because there is none.
+    private func isDue(at now: Instant) -> Bool {
+        state.withLock { state in
+            guard let read = state.read else {
                 state.table = MountTable(readTable())
                 state.read = now
+                return false
             }
-            return state.moved[place.folder] ?? state.table.disk(of: path) ?? place.folder
+            guard read.advanced(by: Self.memory) <= now else { return false }
+            state.read = now
+            return true
         }
     }
 

@@ -213,7 +213,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     lastEnd = .failure(error)
                 }
                 guard events.isResumed else {
-                    guard isWhole else { throw Self.isCut }
+                    guard hasEnd() else { throw Self.isCut }
                     chunks?.stream.finish()
                     return nil
                 }
@@ -231,8 +231,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     failures += 1
                     let response = try await events.open(parser.lastID, reach, deadline, before)
                     guard response.status != 204 else {
-                        let isWhole = events.isResumed || events.isEnd == nil
-                        guard isWhole else { throw response.chunks.stream.fail(with: Self.isCut) }
+                        guard events.isResumed || events.isEnd == nil else {
+                            throw response.chunks.stream.fail(with: Self.isCut)
+                        }
                         response.chunks.stream.finish()
                         return false
                     }
@@ -249,14 +250,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// Whether a stream that does not connect again has ended as it should: some servers leave out the blank line
-        /// after their last event.
-        private var isWhole: Bool {
-            mutating get {
-                guard let isEnd = events.isEnd else { return true }
-                parser.append(Data("\n\n".utf8))
-                return (try? parser.next()).map(isEnd) ?? false
-            }
+        /// Returns whether a stream that does not connect again has ended with the event that has to be the last one.
+        /// Some servers leave out the blank line after it, so that line is added here.
+        private mutating func hasEnd() -> Bool {
+            guard let isEnd = events.isEnd else { return true }
+            parser.append(Data("\n\n".utf8))
+            // An event that is too large is not the end.
+            return (try? parser.next()).map(isEnd) ?? false
         }
 
         /// The error for a stream whose end has not come.

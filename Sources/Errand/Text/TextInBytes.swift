@@ -158,7 +158,8 @@ extension Hasher {
     /// Hashes what `==` compares.
     mutating func combine(bytesOf text: String) {
         combine(text.utf8.count)
-        for byte in text.utf8 { combine(byte) }
+        var text = text
+        text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 

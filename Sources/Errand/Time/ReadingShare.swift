@@ -4,8 +4,8 @@
 /// Swift has as many threads as the machine has processors, and with as many of such streams, no other task of the
 /// program would run. So a reader counts what it has read, and yields after about a millisecond.
 ///
-/// Looking at the clock costs as much as a short line, so the clock is looked at only once in a while. A great amount
-/// is enough without it: a clock of a test stands still.
+/// Looking at the clock costs as much as a short line, so the reader does that only once in a while. After a large
+/// amount of work it yields whatever the clock says, because the clock of a test stands still.
 struct ReadingShare: Sendable {
     private static let longest = Duration.milliseconds(1)
     /// The work between two looks at the clock. A line counts as one, and so do 64 bytes.

@@ -13,10 +13,10 @@ extension APIClient {
     ///
     /// When the connection breaks, the download resumes after the last byte that has arrived, as long as it makes
     /// progress: at least 4 KiB, or a thousandth of a small file. Without that, the endpoint's retry policy limits the
-    /// attempts. The bytes are kept in
-    /// `app.zip.part` until the file is complete, even if the process is killed. The next download to the same place
-    /// resumes if it requests the same in the same session and the server confirms that the version is the same. The
-    /// file itself appears whole or not at all. It has mode 0600, and replaces one with its name.
+    /// attempts. The bytes are kept in `app.zip.part` until the file is complete, even if the process is killed. The
+    /// next download to the same place resumes if it requests the same in the same session and the server confirms that
+    /// the version is the same. The file itself appears whole or not at all. It has mode 0600, and replaces one with
+    /// its name.
     ///
     /// The download is one call of the client, with one deadline; each request has a permit, a token and redirects like
     /// any other. It belongs to the session that is present when it begins, and ends with that session.

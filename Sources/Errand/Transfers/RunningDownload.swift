@@ -96,9 +96,9 @@ struct RunningDownload {
 
     /// Keeps what a later download can go on after, and removes the rest.
     private func leave(after error: ServiceError) async {
-        // What is there from another download is not touched until the file begins to come.
         // No later session may go on after the bytes of one that is over.
         let isOver = error.isEndOfSession && (hasBegun || resumedAfter > 0)
+        // What is there from another download is not touched until the file begins to come.
         let isOfUse = (!hasBegun || state.isKept) && !error.isDigestMismatch && !isOver
         await call.finishOnDisk(at: order.path) { [part] in
             if !isOfUse || part.length == 0 { part.remove() }

@@ -51,7 +51,7 @@ final class CurlOpening: Sendable {
         }
     }
 
-    /// Has no request create the loop any more. Returns the one that there is.
+    /// Prevents later requests from creating the loop. Returns the loop, if there is one.
     func end() -> CurlLoop? {
         if let first { return first }
         return later.withLock { later in

@@ -15,14 +15,9 @@ struct CurlLookupTests {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
         let scratch = try Scratch()
-        var environment = try await scratch.preloading(Self.source)
-        let gate = scratch.path("gate")
-        #expect(mkfifo(gate, 0o600) == 0)
-        environment["LOOKUP_GATE"] = gate
-        // Held until the process has ended: whatever waited for a lookup would never end. Open in both directions, so
-        // that neither side waits for the other.
-        let held = open(gate, O_RDWR | O_CLOEXEC)
-        defer { close(held) }
+        var (environment, gate) = try await hangingLookups(in: scratch)
+        // Held until the process has ended: whatever waited for a lookup would never end.
+        defer { close(gate) }
         let older = try await olderLibrary()
         if library == .older { environment.merge(older.environment) { $1 } }
         let probe = try Child(
@@ -92,18 +87,24 @@ struct CurlLookupTests {
         #expect(lines == Self.lookups + ["1 cancelled", "199 timed out", "\(threads) threads"])
     }
 
+    /// Returns the environment of a process whose lookups hang until the gate is closed.
+    private func hangingLookups(in scratch: Scratch) async throws -> (environment: [String: String], gate: CInt) {
+        var environment = try await scratch.preloading(Self.source)
+        let gate = scratch.path("gate")
+        #expect(mkfifo(gate, 0o600) == 0)
+        environment["LOOKUP_GATE"] = gate
+        // Open in both directions, so that neither side waits for the other.
+        return (environment, open(gate, O_RDWR | O_CLOEXEC))
+    }
+
     @Test("C43: calls to very many hosts whose name server is silent take few threads, and none of a shutdown's time")
     func manyNames() async throws {
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
         let scratch = try Scratch()
-        var environment = try await scratch.preloading(Self.source)
-        let gate = scratch.path("gate")
-        #expect(mkfifo(gate, 0o600) == 0)
-        environment["LOOKUP_GATE"] = gate
+        let (environment, gate) = try await hangingLookups(in: scratch)
         // Until the process has ended.
-        let held = open(gate, O_RDWR | O_CLOEXEC)
-        defer { close(held) }
+        defer { close(gate) }
         let probe = try Child("TransportProbe", ["names", "300", server.baseURL], environment: environment)
         let (lines, status) = try await probe.end()
         #expect(status == 0)

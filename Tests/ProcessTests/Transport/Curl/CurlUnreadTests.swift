@@ -53,7 +53,7 @@ struct CurlUnreadTests {
             return try #require(line.split(separator: " ").last.flatMap { Int($0) })
         }
         // A stream on a connection that is read takes what the server may send on it, and the others a megabyte or two
-        // each; with 8.4 and 8.6, ten. If they shared a connection, they would take three hundred.
+        // each; with 8.4 and 8.6, ten. The next test sees whether they share a connection.
         #expect(try megabytes("taken") < 200, "\(lines)")
         #expect(try megabytes("left") < 32, "\(lines)")
     }
