@@ -146,6 +146,22 @@ import Testing
         #expect(begun == 2, "an eighth of the threads")
     }
 
+    @Test("C92 while work on a disk is stuck, the disk has one place, and with all of its threads stuck none")
+    mutating func onePlace() {
+        schedule = DiskSchedule(.init())
+        for folder in 0..<80 {
+            disks["\(folder)"] = "hung"
+            submit("\(folder)/x")
+        }
+        var begun = [begin().count]
+        for second in 1...7 {
+            replaceStuck(at: second)
+            begun.append(begin(at: second).count)
+        }
+        #expect(begun == [3, 1, 1, 1, 1, 1, 0, 0])
+        #expect(schedule.stuck == 8)
+    }
+
     @Test("C92 a folder that turns out to be on another disk moves there, with its work")
     mutating func moved() {
         for folder in ["a", "b", "c", "d"] { disks[folder] = "disk" }
