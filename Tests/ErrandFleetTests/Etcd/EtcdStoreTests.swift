@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "The store in etcd", .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"), .serialized,
+    "The store in etcd", .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"),
     .timeLimit(.minutes(10)))
 struct EtcdStoreTests {
     private func check(_ open: @escaping @Sendable () -> any FleetStore) async {

@@ -3,7 +3,7 @@ import ErrandTestSupport
 import Foundation
 import Testing
 
-@Suite("A limit that processes share", .serialized, .timeLimit(.minutes(10))) struct LimitProcessTests {
+@Suite("A limit that processes share", .timeLimit(.minutes(10))) struct LimitProcessTests {
     private let scratch: Scratch
 
     init() throws {

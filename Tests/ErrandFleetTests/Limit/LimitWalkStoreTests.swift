@@ -4,7 +4,7 @@ import ErrandTestSupport
 import Testing
 
 /// One seed is one walk: over another store, every request leaves at the same instant, or a store breaks a promise.
-@Suite("A walk over each store", .serialized, .timeLimit(.minutes(5))) struct LimitWalkStoreTests {
+@Suite("A walk over each store", .timeLimit(.minutes(5))) struct LimitWalkStoreTests {
     private func settings() -> LimitWalk.Settings {
         LimitWalk.Settings(
             nodes: 5, permits: 20, lifetime: .seconds(3), trouble: 1, hasSkew: true, costs: [1, 1, 2, 5],

@@ -7,7 +7,7 @@ import Testing
 
 /// A process is stopped after it has taken a permit, until its lifetime is over. When it continues, it cannot reach the
 /// store, so it has no permit that is valid: whatever it sends then, it sends with one that it has lost.
-@Suite("A process that is stopped in the middle of a call", .serialized, .timeLimit(.minutes(10)))
+@Suite("A process that is stopped in the middle of a call", .timeLimit(.minutes(10)))
 struct StoppedCallTests {
     private let scratch: Scratch
 

@@ -65,7 +65,7 @@ private final class TokenServer: Sendable {
     }
 }
 
-@Suite("Processes that share a session in a fleet's store", .serialized, .timeLimit(.minutes(10)))
+@Suite("Processes that share a session in a fleet's store", .timeLimit(.minutes(10)))
 struct FleetProcessTests {
     /// How long the others wait for a process that has died, in milliseconds.
     private static let lifetime = 1000
