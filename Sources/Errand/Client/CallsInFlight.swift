@@ -70,16 +70,16 @@ final class CallsInFlight: TransmissionOwner {
     }
 
     func begin(_ call: Call) throws(ServiceError) {
-        let isOpen = state.withLock { state in
-            guard state.admits(call) else { return false }
+        let listening: WaitingTasks? = state.withLock { state in
+            guard state.admits(call) else { return nil }
             state.calls[call.settings.id] = call
             state.note(call.settings.refreshRun)
-            counts.send(state.calls.count)
-            return true
+            return counts.keep(CollectionOfOne(state.calls.count))
         }
-        guard isOpen else {
+        guard let listening else {
             throw .clientShutDown
         }
+        listening.resume()
         call.setDeadline()
     }
 
@@ -94,11 +94,11 @@ final class CallsInFlight: TransmissionOwner {
     func end(_ call: Call, reporting event: @autoclosure () -> ClientEvent.Kind) {
         guard call.finish() else { return }
         call.report(event())
-        let waiting = state.withLock { state in
+        let (listening, waiting) = state.withLock { state in
             state.calls[call.settings.id] = nil
-            counts.send(state.calls.count)
-            return state.waiting
+            return (counts.keep(CollectionOfOne(state.calls.count)), state.waiting)
         }
+        listening.resume()
         for promise in waiting { promise.complete(.success(())) }
     }
 
@@ -138,8 +138,8 @@ final class CallsInFlight: TransmissionOwner {
             guard !state.isClosed || state.grace != nil else { return nil }
             state.isClosed = true
             let grace = state.grace ?? Promise<Void, Never>()
-            if state.isEmpty { grace.complete(.success(())) } else { state.grace = grace }
-            return grace
+            if !state.isEmpty { state.grace = grace }
+            return state.isEmpty ? nil : grace
         }
         guard let grace else { return }
         let alarm = time.schedule(at: end, for: .sleeper("the end of a shutdown")) { grace.complete(.success(())) }
@@ -174,13 +174,13 @@ final class CallsInFlight: TransmissionOwner {
         }
         stopAll { !$0.isFinishing($1) }
         for refresh in refreshes { await refresh.ended() }
-        let drained = state.withLock { state in
+        let (drained, isDrained) = state.withLock { state in
             state.finishing = []
             let drained = state.drained ?? Promise<Void, Never>()
             state.drained = drained
-            if state.isEmpty { drained.complete(.success(())) }
-            return drained
+            return (drained, state.isEmpty)
         }
+        if isDrained { drained.complete(.success(())) }
         // Calls that the closure of a refresh has left behind.
         stopAll { _, _ in true }
         await drained.completion()

@@ -4,20 +4,30 @@ import Synchronization
 ///
 /// A listener has a queue of its own. Several tasks may read it, and each element goes to one of them: an `AsyncStream`
 /// with a continuation would end the program.
+///
+/// Tasks are resumed where no lock is held. Swift locks a task while it resumes it, and while it runs its cancellation
+/// handlers. A handler that needs a lock would wait for whoever holds that lock and resumes the task, and the other way
+/// round.
 package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: Listener<Element>] = [:]
         var lastNumber = 0
+        var latest: Element?
         var isFinished = false
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
+    private let keepsLatest: Bool
     private let listening = Atomic(0)
 
-    package init() {}
+    /// Creates a broadcast. If there is a `first` element, a new listener begins with the latest one.
+    package init(_ first: Element? = nil) {
+        state = Lock(State(latest: first))
+        keepsLatest = first != nil
+    }
 
     /// Whether there are listeners: an element that no listener receives need not be created.
-    var hasListeners: Bool { listening.load(ordering: .relaxed) > 0 }
+    package var hasListeners: Bool { listening.load(ordering: .relaxed) > 0 }
 
     /// Returns a stream for a new listener. It begins with `first`; a listener that is slow misses the oldest elements
     /// beyond `capacity`.
@@ -25,10 +35,11 @@ package final class Broadcast<Element: Sendable>: Sendable {
         let listener = Listener<Element>(capacity: capacity)
         let number = state.withLock { state in
             state.lastNumber += 1
+            // Nobody waits for it yet.
             if state.isFinished {
-                listener.finish()
+                _ = listener.finish()
             } else {
-                if let first { listener.receive(CollectionOfOne(first)) }
+                if let first = first ?? state.latest { _ = listener.receive(CollectionOfOne(first)) }
                 state.listeners[state.lastNumber] = listener
                 listening.store(state.listeners.count, ordering: .relaxed)
             }
@@ -39,24 +50,32 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 
     package func send(_ element: Element) {
-        guard hasListeners else { return }
-        send(contentsOf: CollectionOfOne(element))
+        keep(CollectionOfOne(element)).resume()
     }
 
-    /// Sends several elements together, which wakes each listener once.
-    func send(contentsOf elements: some Collection<Element>) {
+    /// Gives several elements to all listeners, and returns the tasks that have waited for one. Resume them where no
+    /// lock is held.
+    package func keep(_ elements: some Collection<Element>) -> WaitingTasks {
+        guard keepsLatest || hasListeners else { return WaitingTasks() }
         // Under the lock, so that all listeners receive them in the same order.
-        state.withLock { state in
-            for listener in state.listeners.values { listener.receive(elements) }
+        return state.withLock { state in
+            guard !state.isFinished else { return WaitingTasks() }
+            if keepsLatest { state.latest = Array(elements).last ?? state.latest }
+            var waiting = WaitingTasks()
+            for listener in state.listeners.values { waiting.add(listener.receive(elements)) }
+            return waiting
         }
     }
 
     /// Finishes every stream; later listeners receive an empty one.
     package func finish() {
-        state.withLock { state in
+        let waiting = state.withLock { state in
             state.isFinished = true
-            for listener in state.listeners.values { listener.finish() }
+            var waiting = WaitingTasks()
+            for listener in state.listeners.values { waiting.add(listener.finish()) }
+            return waiting
         }
+        waiting.resume()
     }
 
     private func remove(_ number: Int) {
@@ -67,13 +86,30 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
+/// Tasks that can go on.
+package struct WaitingTasks: Sendable {
+    private var continuations: [CheckedContinuation<Void, Never>] = []
+
+    fileprivate mutating func add(_ continuation: CheckedContinuation<Void, Never>) {
+        continuations.append(continuation)
+    }
+
+    fileprivate mutating func add(_ others: WaitingTasks) {
+        if !others.continuations.isEmpty { continuations += others.continuations }
+    }
+
+    package func resume() {
+        for continuation in continuations { continuation.resume() }
+    }
+}
+
 /// The elements that a listener has not read yet, and the tasks that wait for more.
 ///
 /// Each change wakes all waiters, which look again. Usually there is one.
 private final class Listener<Element: Sendable>: Sendable {
     private struct State {
         var unread: ArraySlice<Element> = []
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiting = WaitingTasks()
         var isFinished = false
     }
 
@@ -84,15 +120,15 @@ private final class Listener<Element: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    func receive(_ elements: some Collection<Element>) {
-        wake { state in
+    func receive(_ elements: some Collection<Element>) -> WaitingTasks {
+        change { state in
             state.unread.append(contentsOf: elements)
             if state.unread.count > capacity { state.unread.removeFirst(state.unread.count - capacity) }
         }
     }
 
-    func finish() {
-        wake { $0.isFinished = true }
+    func finish() -> WaitingTasks {
+        change { $0.isFinished = true }
     }
 
     /// Returns the next element; `nil` at the end, or when the task is canceled.
@@ -110,24 +146,23 @@ private final class Listener<Element: Sendable>: Sendable {
                 let isOver = state.withLock { state in
                     // Checked under the lock: an earlier cancellation has found no waiter.
                     guard state.unread.isEmpty, !state.isFinished, !Task.isCancelled else { return true }
-                    state.waiters.append(continuation)
+                    state.waiting.add(continuation)
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            wake { _ in }
+            change { _ in }.resume()
         }
     }
 
-    /// Makes a change, and wakes all waiters.
-    private func wake(_ change: (inout State) -> Void) {
-        let waiters = state.withLock { state in
+    /// Makes a change, and returns the tasks that have to look again.
+    private func change(_ change: (inout State) -> Void) -> WaitingTasks {
+        state.withLock { state in
             change(&state)
-            defer { state.waiters = [] }
-            return state.waiters
+            defer { state.waiting = WaitingTasks() }
+            return state.waiting
         }
-        for waiter in waiters { waiter.resume() }
     }
 }
 

@@ -25,10 +25,12 @@ final class EventHub: Sendable {
 
     /// Returns a stream of the events from now on.
     var stream: AsyncStream<ClientEvent> {
-        waiting.withLock { waiting in
-            passOn(&waiting)
-            return listeners.stream(capacity: Self.capacity)
+        let (stream, waiting) = waiting.withLock { waiting in
+            let tasks = passOn(&waiting)
+            return (listeners.stream(capacity: Self.capacity), tasks)
         }
+        waiting.resume()
+        return stream
     }
 
     func send(_ event: ClientEvent) {
@@ -42,19 +44,18 @@ final class EventHub: Sendable {
         let time = SystemTime.shared
         _ = time.schedule(at: time.now.advanced(by: Self.delay), for: .watch) { [weak self] in
             guard let self else { return }
-            waiting.withLock { passOn(&$0) }
+            waiting.withLock { passOn(&$0) }.resume()
         }
     }
 
     func finish() {
-        waiting.withLock { passOn(&$0) }
+        waiting.withLock { passOn(&$0) }.resume()
         listeners.finish()
     }
 
     /// Passes the waiting events on, under the lock: so they stay in order.
-    private func passOn(_ waiting: inout [ClientEvent]) {
-        guard !waiting.isEmpty else { return }
-        listeners.send(contentsOf: waiting)
-        waiting.removeAll(keepingCapacity: true)
+    private func passOn(_ waiting: inout [ClientEvent]) -> WaitingTasks {
+        defer { waiting.removeAll(keepingCapacity: true) }
+        return listeners.keep(waiting)
     }
 }

@@ -141,26 +141,27 @@ actor Member {
     }
 
     private nonisolated func finish(_ limit: SharedLimit, _ run: Int) -> Finish {
-        published.withLock { published in
-            guard let work = published.limits[limit.key], work.run == run else { return .done(leaving: nil) }
-            if !work.isLeaving, limit.isUsed { return .again }
+        let (finish, loops): (Finish, Task<Void, Never>?) = published.withLock { published in
+            guard let work = published.limits[limit.key], work.run == run else { return (.done(leaving: nil), nil) }
+            if !work.isLeaving, limit.isUsed { return (.again, nil) }
             if limit.hasReturnedAll {
                 published.limits[limit.key] = nil
             } else {
                 published.limits[limit.key] = Work(limit: limit, run: run)
             }
             guard published.limits.values.allSatisfy({ $0.task == nil }), let loops = published.loops.take() else {
-                return .done(leaving: nil)
+                return (.done(leaving: nil), nil)
             }
-            loops.cancel()
             // The loops are canceled, and a canceled task cannot use the store. Its owners are those that wait for it.
             let leaving = Task(executorPreference: time.executor) {
                 await loops.value
                 await self.leave()
             }
             published.leaving = leaving
-            return .done(leaving: leaving)
+            return (.done(leaving: leaving), loops)
         }
+        loops?.cancel()
+        return finish
     }
 
     /// Notes that the store has failed.

@@ -11,13 +11,8 @@ public final class MemoryFleetStore: FleetStore {
     private struct State {
         var records: [String: FleetRecord] = [:]
         var lastRevision: UInt64 = 0
-        var watchers: [UInt64: Watcher] = [:]
-        var lastWatcher: UInt64 = 0
-    }
-
-    private struct Watcher {
-        let key: String
-        let continuation: AsyncThrowingStream<FleetRecord?, any Error>.Continuation
+        /// Of each key that was watched.
+        var changes: [String: Broadcast<FleetRecord?>] = [:]
     }
 
     private let state = Lock(State())
@@ -38,44 +33,36 @@ public final class MemoryFleetStore: FleetStore {
     ) async throws(FleetStoreError) -> FleetWrite {
         try FleetRecordRules.check(key, bytes)
         if Task.isCancelled { throw .cancelled }
-        return state.withLock { state in
+        let (outcome, watching): (FleetWrite, WaitingTasks?) = state.withLock { state in
             let old = state.records[key]
-            guard old?.revision == revision else { return .changed(old) }
-            if bytes == nil, revision == nil { return .written(nil) }
+            guard old?.revision == revision else { return (.changed(old), nil) }
+            if bytes == nil, revision == nil { return (.written(nil), nil) }
             state.lastRevision += 1
             let new = bytes.map { FleetRecord(bytes: $0, revision: FleetRevision(state.lastRevision)) }
             state.records[key] = new
-            // Under the lock, so that they stay in order. A stream only keeps what it is given.
-            for watcher in state.watchers.values where watcher.key == key { watcher.continuation.yield(new) }
-            return .written(new?.revision)
+            // Under the lock, so that they stay in order.
+            return (.written(new?.revision), state.changes[key]?.keep(CollectionOfOne(new)))
         }
+        watching?.resume()
+        return outcome
     }
 
     /// Returns the record now, and after each change.
     public func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: FleetRecord?.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
         do throws(FleetStoreError) {
             try FleetRecordRules.check(key)
         } catch {
-            continuation.finish(throwing: error)
-            return stream
+            return AsyncThrowingStream { throw error }
         }
-        let number = state.withLock { state in
-            state.lastWatcher += 1
-            state.watchers[state.lastWatcher] = Watcher(key: key, continuation: continuation)
-            continuation.yield(state.records[key])
-            return state.lastWatcher
+        let changes = state.withLock { state in
+            let changes = state.changes[key] ?? Broadcast()
+            state.changes[key] = changes
+            return changes.stream(first: .some(state.records[key]), capacity: 1)
         }
-        continuation.onTermination = { [weak self] _ in
-            // Released outside the lock.
-            let watcher = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
-            withExtendedLifetime(watcher) {}
-        }
-        return stream
+        return AsyncThrowingStream { await changes.first { _ in true } }
     }
 
     deinit {
-        for watcher in state.withLock({ $0.watchers }).values { watcher.continuation.finish() }
+        for changes in state.withLock({ $0.changes }).values { changes.finish() }
     }
 }

@@ -10,8 +10,8 @@ public actor Central {
     /// The session.
     public nonisolated let tokens: TokenStore
 
-    nonisolated let reports: Feed<Report>
-    private nonisolated let counts = Feed(0)
+    nonisolated let reports: Reports
+    private nonisolated let counts = Broadcast(0)
     private nonisolated let started = StartedCalls()
     /// The configuration of every client, but for the settings.
     private let base: Configuration
@@ -31,7 +31,7 @@ public actor Central {
     ) {
         // The server issues tokens that are valid until it revokes them.
         let tokens = TokenStore(persistence: persistence, time: time)
-        let reports = Feed<Report>()
+        let reports = Reports()
         var base = Configuration(settings.server)
         base.time = time
         base.tokens = tokens
@@ -52,7 +52,7 @@ public actor Central {
     }
 
     private static func client(
-        _ number: Int, of settings: Settings, _ base: Configuration, reporting reports: Feed<Report>
+        _ number: Int, of settings: Settings, _ base: Configuration, reporting reports: Reports
     ) -> APIClient {
         var configuration = settings.applied(to: base)
         configuration.observe = { event in
@@ -126,7 +126,7 @@ public actor Central {
     /// The number of calls in flight, now and whenever it changes: show an indicator as long as it is not zero. A
     /// change of the settings does not interrupt the stream. Each listener receives every number, or the latest one if
     /// it is slow.
-    public nonisolated var activity: AsyncStream<Int> { counts.stream(keeping: .bufferingNewest(1)) }
+    public nonisolated var activity: AsyncStream<Int> { counts.stream(capacity: 1) }
 
     private var inFlight: Int { busy.values.reduce(0) { $0 + $1.calls } }
 

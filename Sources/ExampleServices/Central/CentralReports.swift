@@ -28,16 +28,32 @@ extension Central {
         }
     }
 
+    /// What has been reported, for those who listen.
+    final class Reports: Sendable {
+        fileprivate let failures = Broadcast<ServiceError>()
+        fileprivate let lines = Broadcast<String>()
+
+        func send(_ report: Report) {
+            if let failure = report.failure { failures.send(failure) }
+            if lines.hasListeners { lines.send(report.line) }
+        }
+
+        func finish() {
+            failures.finish()
+            lines.finish()
+        }
+    }
+
     /// The failures from now on, in the order in which the calls ended: an app shows its alerts in one place. Canceled
     /// calls are not reported. Each listener receives all failures; a listener that falls a hundred behind loses the
     /// oldest.
     public nonisolated var failures: AsyncStream<ServiceError> {
-        reports.stream(keeping: .bufferingNewest(100)) { $0.failure }
+        reports.failures.stream(capacity: 100)
     }
 
     /// What happens from now on, as lines of text without secrets: the events of all calls, and failures before a call.
     /// Each listener receives all lines; a listener that falls a thousand behind loses the oldest.
     public nonisolated var log: AsyncStream<String> {
-        reports.stream(keeping: .bufferingNewest(1000)) { $0.line }
+        reports.lines.stream(capacity: 1000)
     }
 }

@@ -28,7 +28,7 @@ extension Pins {
         private let oauth: OAuth
         /// The same server with its sign-in page.
         private let pages: OAuth
-        private let feed: Feed<ClientEvent>
+        private let feed: Broadcast<ClientEvent>
 
         /// Creates the service for that server. Both clients share one limit, and the settings of `configure`.
         public init(
@@ -43,7 +43,7 @@ extension Pins {
             configuration.encoder = JSONEncoder.pins
             configure(&configuration)
             configuration.limiter = configuration.limiter ?? RateLimiter(configuration.rateLimit, time: time)
-            let feed = Feed<ClientEvent>()
+            let feed = Broadcast<ClientEvent>()
             configuration.observe = { [observe = configuration.observe] event in
                 observe?(event)
                 feed.send(event)
@@ -66,7 +66,7 @@ extension Pins {
 
         /// The events of all calls from now on, sign-ins and token refreshes included, for logs. The stream ends with
         /// `shutdown()`. A listener that falls 10,000 events behind loses the oldest.
-        public var diagnostics: AsyncStream<ClientEvent> { feed.stream(keeping: .bufferingNewest(10_000)) }
+        public var diagnostics: AsyncStream<ClientEvent> { feed.stream(capacity: 10_000) }
 
         /// Ends all calls, and sign-ins that wait for the user; later ones fail. A page that is open in a browser stays
         /// open, but signs nobody in any more. The saved session is kept: a refresh that has begun finishes, and its

@@ -11,6 +11,19 @@ import Testing
         try await rule.check { store }
     }
 
+    @Test("C99: in a cancellation handler, a store in memory can be used while the canceled task hears of a change")
+    func cancellation() async throws {
+        let store = MemoryFleetStore()
+        let isFree = try await LockedTask.canUse {
+            Task { try await store.write([1], to: "a", replacing: nil) }
+        } ends: {
+            _ = try? await store.changes(of: "a").first { $0 != nil }
+        } _: {
+            _ = store.changes(of: "a")
+        }
+        #expect(isFree)
+    }
+
     @Test("F12: a store in a folder keeps its promises", arguments: FleetStoreConformance.all)
     func file(_ rule: FleetStoreConformance.Case) async throws {
         let scratch = try Scratch()

@@ -1,4 +1,5 @@
 @testable import Errand
+import ErrandTestSupport
 import Testing
 
 @Suite("Broadcast", .timeLimit(.minutes(10))) struct BroadcastTests {
@@ -13,6 +14,32 @@ import Testing
         broadcast.finish()
         #expect(await first.reduce(into: []) { $0.append($1) } == [1, 2, 3, 4])
         #expect(await second.reduce(into: []) { $0.append($1) } == [10, 2, 3, 4])
+    }
+
+    @Test("in a cancellation handler, a broadcast can be used while the canceled task is sent an element")
+    func cancellation() async throws {
+        let broadcast = Broadcast<Int>()
+        let stream = broadcast.stream()
+        let isFree = try await LockedTask.canUse {
+            broadcast.send(1)
+        } ends: {
+            for await _ in stream { return }
+        } _: {
+            _ = broadcast.stream()
+        }
+        #expect(isFree)
+    }
+
+    @Test("if it begins with an element, each listener begins with the latest one")
+    func latest() async {
+        let broadcast = Broadcast(0)
+        let first = broadcast.stream()
+        broadcast.send(1)
+        let second = broadcast.stream()
+        broadcast.send(2)
+        broadcast.finish()
+        #expect(await first.reduce(into: []) { $0.append($1) } == [0, 1, 2])
+        #expect(await second.reduce(into: []) { $0.append($1) } == [1, 2])
     }
 
     @Test("a slow listener misses the oldest beyond its capacity")

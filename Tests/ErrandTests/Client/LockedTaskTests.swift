@@ -1,0 +1,41 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("What a cancellation handler may do with a client", .timeLimit(.minutes(10))) struct LockedTaskTests {
+    private let client = APIClient("https://api.test") {
+        let network = ScriptedTransport()
+        network.onAny { ScriptedReply.json("1").always }
+        $0.transport = network
+        $0.rateLimit = .unlimited
+    }
+
+    @Test("C99: cancel all calls, while one begins that the canceled task hears of")
+    func activity() async throws {
+        let (client, numbers) = (client, client.activity)
+        let isFree = try await LockedTask.canUse {
+            Task { try await client.run(Endpoint<Int>.get("a")) }
+        } ends: {
+            for await number in numbers where number > 0 { return }
+        } _: {
+            client.cancelAll()
+        }
+        #expect(isFree)
+    }
+
+    @Test("C99: listen to events, while the canceled task receives some")
+    func events() async throws {
+        let hub = EventHub()
+        let events = hub.stream
+        let isFree = try await LockedTask.canUse {
+            hub.send(ClientEvent(call: 1, endpoint: "a", at: .zero, kind: .began))
+            hub.finish()
+        } ends: {
+            for await _ in events { return }
+        } _: {
+            _ = hub.stream
+        }
+        #expect(isFree)
+    }
+}
