@@ -30,29 +30,53 @@ package enum CombiningMarks {
 
     @inline(never)
     private static func sortedLong(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        var (sorted, copied) = ("".unicodeScalars, scalars.startIndex)
-        // No run continues over this place. A long run that begins after it reaches the sample.
-        var place = scalars.startIndex
-        while let sample = text.utf8.index(place, offsetBy: distance, limitedBy: scalars.endIndex),
-            sample < scalars.endIndex
-        {
-            var end = scalars.index(after: sample)
-            var start = scalars.index(before: end)
-            guard isMark(scalars[start]) else {
-                place = start
-                continue
+        var text = text
+        let sorted: [UInt8]? = text.withUTF8 { bytes in
+            var (sorted, copied) = ([UInt8](), 0)
+            // No run continues over this place. A long run that begins after it reaches the sample.
+            var place = 0
+            while place + distance < bytes.count {
+                var start = place + distance
+                while isContinuation(bytes[start]) { start -= 1 }
+                guard isMark(scalar(at: start, of: bytes)) else {
+                    place = start
+                    continue
+                }
+                while start > place {
+                    var previous = start - 1
+                    while isContinuation(bytes[previous]) { previous -= 1 }
+                    guard isMark(scalar(at: previous, of: bytes)) else { break }
+                    start = previous
+                }
+                let (marks, end) = run(from: start, of: bytes)
+                if end - start > distance {
+                    sorted += bytes[copied..<start]
+                    append(marks, to: &sorted)
+                    copied = end
+                }
+                place = end
             }
-            while start > place, isMark(scalars[scalars.index(before: start)]) { start = scalars.index(before: start) }
-            while end < scalars.endIndex, isMark(scalars[end]) { end = scalars.index(after: end) }
-            if text.utf8.distance(from: start, to: end) > distance {
-                sorted += scalars[copied..<start]
-                sorted += byClass(scalars[start..<end])
-                copied = end
-            }
-            place = end
+            guard copied > 0 else { return nil }
+            sorted += bytes[copied...]
+            return sorted
         }
-        return copied == scalars.startIndex ? text : String(sorted + scalars[copied...])
+        return sorted.map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+
+    /// Returns the scalar whose first byte is there. The bytes are those of a text, so they are valid.
+    private static func scalar(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> Unicode.Scalar {
+        let first = UInt32(bytes[place])
+        func more(_ offset: Int) -> UInt32 { UInt32(bytes[place + offset] & 0x3F) }
+        let value =
+            switch first {
+            case ..<0x80: first
+            case ..<0xE0: (first & 0x1F) << 6 | more(1)
+            case ..<0xF0: (first & 0x0F) << 12 | more(1) << 6 | more(2)
+            default: (first & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3)
+            }
+        return Unicode.Scalar(value) ?? "\u{FFFD}"
     }
 
     /// The vowels of Tibetan that stand for two marks of different classes. They have no class themselves.
@@ -65,26 +89,79 @@ package enum CombiningMarks {
         }
     }
 
-    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    /// Returns the class of a mark; 0 for what is none.
+    private static func combiningClass(of scalar: Unicode.Scalar) -> UInt8 {
         // The first mark of all is U+0300.
-        scalar.value >= 0x300
-            && (scalar.properties.canonicalCombiningClass != .notReordered || parts(of: scalar) != nil)
+        scalar.value < 0x300 ? 0 : scalar.properties.canonicalCombiningClass.rawValue
     }
 
-    /// Marks of the same class keep their order.
-    private static func byClass(_ run: Substring.UnicodeScalarView) -> [Unicode.Scalar] {
-        var classes = [[Unicode.Scalar]](repeating: [], count: 256)
-        func add(_ scalar: Unicode.Scalar) {
-            classes[Int(scalar.properties.canonicalCombiningClass.rawValue)].append(scalar)
-        }
-        for scalar in run {
-            guard let (first, second) = parts(of: scalar) else {
-                add(scalar)
-                continue
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        combiningClass(of: scalar) != 0 || parts(of: scalar) != nil
+    }
+
+    private struct Mark {
+        let scalar: Unicode.Scalar
+        let combiningClass: UInt8
+    }
+
+    /// The classes of the scalars that were read last: to look one up takes much longer than all else.
+    private struct Classes {
+        private var known = [Mark](repeating: Mark(scalar: "\0", combiningClass: 0), count: 256)
+
+        mutating func mark(_ scalar: Unicode.Scalar) -> Mark {
+            let place = Int(scalar.value & 255)
+            if known[place].scalar != scalar {
+                known[place] = Mark(scalar: scalar, combiningClass: CombiningMarks.combiningClass(of: scalar))
             }
-            add(first)
-            add(second)
+            return known[place]
         }
-        return classes.flatMap(\.self)
+    }
+
+    /// Returns the marks in a row from there on, and the place behind them.
+    private static func run(from start: Int, of bytes: UnsafeBufferPointer<UInt8>) -> (marks: [Mark], end: Int) {
+        var (marks, end, classes) = ([Mark](), start, Classes())
+        while end < bytes.count {
+            let mark = classes.mark(scalar(at: end, of: bytes))
+            if mark.combiningClass != 0 {
+                marks.append(mark)
+            } else if let (first, second) = parts(of: mark.scalar) {
+                marks.append(classes.mark(first))
+                marks.append(classes.mark(second))
+            } else {
+                break
+            }
+            end += UTF8.width(mark.scalar)
+        }
+        return (marks, end)
+    }
+
+    /// Appends marks by their class. Marks of the same class keep their order.
+    private static func append(_ marks: [Mark], to bytes: inout [UInt8]) {
+        var places = [Int](repeating: 0, count: 257)
+        for mark in marks { places[Int(mark.combiningClass) + 1] += 1 }
+        for place in 1..<257 { places[place] += places[place - 1] }
+        var sorted = marks
+        for mark in marks {
+            let place = Int(mark.combiningClass)
+            sorted[places[place]] = mark
+            places[place] += 1
+        }
+        for mark in sorted { append(mark.scalar, to: &bytes) }
+    }
+
+    /// Appends a mark in UTF-8. None is of ASCII.
+    private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        func part(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar.value >> shift & 0x3F) }
+        switch scalar.value {
+        case ..<0x800: bytes.append(0xC0 | UInt8(scalar.value >> 6))
+        case ..<0x10000:
+            bytes.append(0xE0 | UInt8(scalar.value >> 12))
+            bytes.append(part(6))
+        default:
+            bytes.append(0xF0 | UInt8(scalar.value >> 18))
+            bytes.append(part(12))
+            bytes.append(part(6))
+        }
+        bytes.append(part(0))
     }
 }

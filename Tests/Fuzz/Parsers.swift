@@ -110,7 +110,7 @@ enum Parser: String, CaseIterable {
             expect(members.allSatisfy { $0.key != nil } && Set(members.map(\.key)).count == members.count)
             // An item is also a list of one member.
             if let item = StructuredField.item(values) { expect(StructuredField.list(values) == [item]) }
-            for element in FieldParser.elements(of: values) {
+            for element in FieldParser.elements(of: values) ?? [] {
                 expect(!element.isEmpty && element == element.trimmed)
                 _ = MediaType(String(element)).charset
             }

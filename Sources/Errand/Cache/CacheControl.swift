@@ -5,6 +5,7 @@
 /// - Numbers that are malformed are zero: then a response is stale, and nothing may be served stale.
 /// - In an element that breaks the syntax, such as `max-age = 5`, `no-store; max-age=5` or an open quotation mark,
 ///   every word counts as a directive without a valid argument. So no restriction is lost, and nothing is granted.
+/// - Too many directives or words are `no-store`.
 struct CacheControl: Sendable, Equatable {
     private(set) var noStore = false
     private(set) var noCache = false
@@ -22,10 +23,11 @@ struct CacheControl: Sendable, Equatable {
 
     /// Creates directives from the values of all fields, in order.
     init(_ values: [String]) {
-        for value in values {
-            var parser = FieldParser(value)
-            while let element = parser.element() { read(element) }
+        guard let elements = FieldParser.elements(of: values) else {
+            noStore = true
+            return
         }
+        for element in elements { read(element) }
     }
 
     /// Whether the request restricts which stored responses it accepts.
@@ -42,9 +44,10 @@ struct CacheControl: Sendable, Equatable {
     }
 
     private mutating func readBroken(_ element: Substring) {
-        for word in element.utf8.split(whereSeparator: { !HTTPSyntax.isTokenByte($0) }) {
-            apply(Substring(word).lowercased(), .malformed)
-        }
+        let limit = FieldParser.mostElements
+        let words = element.utf8.split(maxSplits: limit, whereSeparator: { !HTTPSyntax.isTokenByte($0) })
+        if words.count > limit { noStore = true }
+        for word in words.prefix(limit) { apply(Substring(word).lowercased(), .malformed) }
     }
 
     private enum Argument {

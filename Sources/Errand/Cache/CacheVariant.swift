@@ -25,14 +25,16 @@ struct CacheVariant: Sendable, Hashable {
     /// A response that depends on no field.
     static let none = CacheVariant(names: [], values: [])
 
-    /// Returns the names in the `Vary` fields; `nil` if they are malformed, or if one is `*`, which no request matches.
+    /// Returns the names in the `Vary` fields; `nil` if they are malformed or too many, or if one is `*`, which no
+    /// request matches.
     ///
     /// `Accept-Encoding` is left out, because bodies are decoded before they are stored.
     static func names(in headers: HTTPHeaders) -> [String]? {
         let values = headers.values("Vary")
         guard !values.isEmpty else { return [] }
+        guard let elements = FieldParser.elements(of: values) else { return nil }
         var names: Set<String> = []
-        for name in FieldParser.elements(of: values) {
+        for name in elements {
             guard name != "*", let name = name.asName else { return nil }
             names.insert(name)
         }
@@ -55,7 +57,7 @@ struct CacheVariant: Sendable, Hashable {
     static func value(of name: String, in headers: HTTPHeaders) -> String? {
         let values = headers.values(name)
         guard !values.isEmpty else { return nil }
-        return FieldParser.elements(of: values).joined(separator: ",")
+        return FieldParser.elements(of: values)?.joined(separator: ",") ?? values.joined(separator: "\n")
     }
 
     /// The number of bytes that it takes, about.

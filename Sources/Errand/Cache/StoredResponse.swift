@@ -67,7 +67,8 @@ final class StoredResponse: Sendable {
     /// Returns the fields of a response that may be stored.
     static func storable(_ headers: HTTPHeaders) -> HTTPHeaders {
         let connection = headers.values("Connection")
-        let listed = connection.isEmpty ? [] : Set(FieldParser.elements(of: connection).lazy.compactMap(\.asName))
+        let elements = connection.isEmpty ? [] : FieldParser.elements(of: connection) ?? []
+        let listed = Set(elements.lazy.compactMap(\.asName))
         return HTTPHeaders(
             headers.fields.filter { field in
                 guard !listed.isEmpty || unstoredLengths.contains(field.name.utf8.count) else { return true }

@@ -11,7 +11,8 @@ extension HTTPHeaders {
         public subscript(name: String) -> String? { parameters[name] }
     }
 
-    /// The challenges of the response, in order. Malformed ones are left out.
+    /// The challenges of the response, in order. Malformed ones are left out, and so is what follows the first thousand
+    /// names of schemes and parameters.
     public var challenges: [Challenge] { values("WWW-Authenticate").flatMap(AuthenticationChallenge.read) }
 
     /// The error of a token that has too few scopes (RFC 6750, 3.1).
@@ -51,11 +52,14 @@ extension HTTPHeaders.Challenge: CustomStringConvertible, CustomReflectable {
 /// A comma stands between challenges and between the parameters of one, so only what follows a name tells what it is: a
 /// parameter has an equals sign.
 private enum AuthenticationChallenge {
+    private static let mostNames = 1000
+
     /// Returns the challenges of one field.
     static func read(_ value: String) -> [HTTPHeaders.Challenge] {
         var parser = FieldParser(value)
         var found: [(scheme: String, parameters: [String: String])] = []
-        while true {
+        var names = 0
+        while names < mostNames {
             parser.skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
             guard !parser.isAtEnd else { break }
             guard let name = parser.token() else {
@@ -63,6 +67,7 @@ private enum AuthenticationChallenge {
                 parser.skip { $0 != UInt8(ascii: ",") }
                 continue
             }
+            names += 1
             let isFollowed = parser.next == 0x20 || parser.next == 0x09
             parser.skipSpaces()
             if parser.skip(UInt8(ascii: "=")) {

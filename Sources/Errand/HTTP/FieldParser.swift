@@ -6,42 +6,49 @@
 ///
 /// A function that returns `nil` has read nothing. All of them take time in proportion to what they read.
 struct FieldParser {
+    private let bytes: Substring.UTF8View
+    /// Before the first byte that has not been read yet.
+    private(set) var position: Substring.Index
+
     /// What has not been read yet.
-    private(set) var rest: Substring.UTF8View
+    var rest: Substring.UTF8View { bytes[position...] }
 
     init(_ value: some StringProtocol) {
-        rest = Substring(value).utf8
+        bytes = Substring(value).utf8
+        position = bytes.startIndex
     }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    var isAtEnd: Bool { position == bytes.endIndex }
 
     /// The next byte; `nil` at the end.
-    var next: UInt8? { rest.first }
+    var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
     /// Reads one byte, whatever it is; `nil` at the end.
-    mutating func pop() -> UInt8? { rest.popFirst() }
+    mutating func pop() -> UInt8? {
+        guard let next else { return nil }
+        position = bytes.index(after: position)
+        return next
+    }
 
     /// Reads that byte, if it comes next.
     mutating func skip(_ byte: UInt8) -> Bool {
-        guard rest.first == byte else { return false }
-        rest.removeFirst()
+        guard next == byte else { return false }
+        position = bytes.index(after: position)
         return true
     }
 
     mutating func skip(while isSkipped: (UInt8) -> Bool) {
-        rest = rest.drop(while: isSkipped)
+        while let next, isSkipped(next) { position = bytes.index(after: position) }
     }
 
     /// Skips spaces and tabs, which are allowed around the parts of most fields.
-    mutating func skipSpaces() {
-        rest = rest.drop(while: Self.isSpace)
-    }
+    mutating func skipSpaces() { skip(while: Self.isSpace) }
 
     /// Reads the bytes up to the first that does not belong to the part.
     mutating func take(while isPart: (UInt8) -> Bool) -> Substring {
-        let part = rest.prefix(while: isPart)
-        rest = rest[part.endIndex...]
-        return Substring(part)
+        let start = position
+        skip(while: isPart)
+        return Substring(bytes[start..<position])
     }
 
     /// Reads a token, such as the name of a directive or of a scheme.
@@ -53,7 +60,7 @@ struct FieldParser {
     /// Reads a text in quotation marks, in which a backslash escapes the next character. A text without its second mark
     /// goes on to the end of the value, or is none if it has to be closed.
     mutating func quotedText(isClosed: Bool = false) -> String? {
-        let start = rest
+        let start = position
         guard skip(UInt8(ascii: "\"")) else { return nil }
         let plain = take { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         if skip(UInt8(ascii: "\"")) { return String(plain) }
@@ -63,7 +70,7 @@ struct FieldParser {
             bytes.append(byte == UInt8(ascii: "\\") ? pop() ?? byte : byte)
         }
         guard !isClosed else {
-            rest = start
+            position = start
             return nil
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -117,14 +124,20 @@ extension FieldParser {
         }.trimmed
     }
 
-    /// Returns the elements of a list, given as the values of all fields with the name.
-    static func elements(of values: [String]) -> [Substring] {
-        values.flatMap { value in
+    /// The most elements of a list that is read: none that somebody means has so many.
+    static let mostElements = 1000
+
+    /// Returns the elements of a list, given as the values of all fields with the name; `nil` if they are too many.
+    static func elements(of values: [String]) -> [Substring]? {
+        var elements: [Substring] = []
+        for value in values {
             var parser = FieldParser(value)
-            var elements: [Substring] = []
-            while let element = parser.element() { elements.append(element) }
-            return elements
+            while let element = parser.element() {
+                guard elements.count < mostElements else { return nil }
+                elements.append(element)
+            }
         }
+        return elements
     }
 
     /// Returns a number of seconds or of requests; `nil` unless the text consists of digits. A number that is too large
@@ -144,10 +157,15 @@ extension FieldParser {
 extension Substring {
     /// The text without spaces and tabs at its ends.
     var trimmed: Substring {
-        var bytes = utf8
-        while let first = bytes.first, FieldParser.isSpace(first) { bytes.removeFirst() }
-        while let last = bytes.last, FieldParser.isSpace(last) { bytes.removeLast() }
-        return Substring(bytes)
+        let bytes = utf8
+        var (start, end) = (bytes.startIndex, bytes.endIndex)
+        while start < end, FieldParser.isSpace(bytes[start]) { start = bytes.index(after: start) }
+        while start < end {
+            let last = bytes.index(before: end)
+            guard FieldParser.isSpace(bytes[last]) else { break }
+            end = last
+        }
+        return self[start..<end]
     }
 
     /// The name of a field or a parameter, in lower case; `nil` if it is no token. Only ASCII is hashed fast.

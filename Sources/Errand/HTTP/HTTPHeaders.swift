@@ -95,7 +95,10 @@ public struct HTTPHeaders: Sendable, Hashable {
 extension HTTPHeaders {
     /// The codings that were applied to the body, in that order, such as `gzip`; empty if it is sent as it is.
     var codings: [String] {
-        FieldParser.elements(of: values("Content-Encoding")).map { $0.lowercased() }.filter { $0 != "identity" }
+        let values = values("Content-Encoding")
+        // What is no list is one coding, which nobody knows.
+        let elements = FieldParser.elements(of: values) ?? values.map { $0[...] }
+        return elements.map { $0.lowercased() }.filter { $0 != "identity" }
     }
 
     /// Whether the body is not compressed.

@@ -57,7 +57,7 @@ enum SetCookieLines {
     private static func beginning(of rest: Substring.UTF8View) -> String.Index? {
         var parser = FieldParser(Substring(rest))
         parser.skipSpaces()
-        let start = parser.rest.startIndex
+        let start = parser.position
         return parser.token() != nil && parser.next == UInt8(ascii: "=") ? start : nil
     }
 
@@ -75,7 +75,7 @@ enum SetCookieLines {
         parser.skipSpaces()
         guard parser.skip(UInt8(ascii: "\"")) else { return nil }
         parser.skip { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ";") }
-        let end = parser.rest.startIndex
+        let end = parser.position
         guard parser.skip(UInt8(ascii: "\"")) else { return nil }
         parser.skipSpaces()
         return parser.next.map(",;".utf8.contains) ?? true ? end : nil

@@ -1,8 +1,14 @@
 /// The parts of a header field that is a list, a dictionary or an item of structured fields (RFC 9651).
 ///
 /// A field that breaks a rule of the standard anywhere counts as missing, all of it, because the standard says so:
-/// clients that repaired such fields would not agree on what they mean.
+/// clients that repaired such fields would not agree on what they mean. So does a field with more parts than the
+/// standard asks a client to read.
 struct StructuredField {
+    /// The most members of a list or a dictionary.
+    private static let mostMembers = 1024
+    /// The most parameters of a member, and the most items of an inner list.
+    static let mostParts = 256
+
     /// A value.
     enum Value: Sendable, Hashable {
         case integer(Int64)
@@ -72,7 +78,7 @@ struct StructuredField {
         var parser = parser(of: values)
         var members: [Member] = []
         while !parser.isAtEnd {
-            guard let member = member(&parser) else { return nil }
+            guard members.count < mostMembers, let member = member(&parser) else { return nil }
             members.append(member)
             parser.skipSpaces()
             if parser.isAtEnd { break }

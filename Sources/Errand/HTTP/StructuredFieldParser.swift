@@ -21,7 +21,9 @@ extension FieldParser {
         while true {
             skip { $0 == 0x20 }
             if skip(UInt8(ascii: ")")) { break }
-            guard let item = structuredItem(), next == 0x20 || next == UInt8(ascii: ")") else { return nil }
+            guard items.count < StructuredField.mostParts, let item = structuredItem(),
+                next == 0x20 || next == UInt8(ascii: ")")
+            else { return nil }
             items.append(item)
         }
         return structuredParameters().map { StructuredField.Member(value: .list(items), parameters: $0) }
@@ -34,10 +36,11 @@ extension FieldParser {
 
     /// Of a name that repeats, the last parameter counts.
     mutating func structuredParameters() -> [String: StructuredField.Value]? {
-        var parameters: [String: Value] = [:]
+        var (parameters, count) = ([String: Value](), 0)
         while skip(UInt8(ascii: ";")) {
+            count += 1
             skip { $0 == 0x20 }
-            guard let key = structuredKey() else { return nil }
+            guard count <= StructuredField.mostParts, let key = structuredKey() else { return nil }
             var value: Value? = .boolean(true)
             if skip(UInt8(ascii: "=")) { value = bareItem() }
             guard let value else { return nil }

@@ -129,7 +129,7 @@ struct RetryAfterHeaders {
     /// Returns the resets of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, which no standard describes.
     private static func oldResets(in headers: HTTPHeaders) -> [Int64] {
         func numbers(_ name: String) -> [Int64?] {
-            FieldParser.elements(of: headers.values("X-RateLimit-\(name)")).map(FieldParser.wholeNumber)
+            (FieldParser.elements(of: headers.values("X-RateLimit-\(name)")) ?? []).map(FieldParser.wholeNumber)
         }
         return resets(numbers("Remaining"), numbers("Reset"))
     }

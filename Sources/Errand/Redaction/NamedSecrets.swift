@@ -72,6 +72,7 @@ struct NamedSecrets {
     private func credential(after space: Int) -> Range<Int>? {
         var start = space
         while start > 0, space - start < 9, PercentEncoding.isAlphanumeric(bytes[start - 1]) { start -= 1 }
+        guard start < space else { return nil }
         let scheme = String(decoding: bytes[start..<space].map(\.asciiLowercased), as: UTF8.self)
         let isBearer = scheme.hasSuffix("bearer")
         guard isBearer || ["basic", "dpop", "apikey", "negotiate", "ntlm"].contains(scheme) else { return nil }

@@ -44,6 +44,9 @@ struct SecretNames: Sendable {
     /// The longest name that is read; only its end counts.
     static let longest = 64
 
+    /// The shortest of these names, and of their parts.
+    private static let shortest = 3
+
     private let own: [[UInt8]]
 
     /// Adds a client's own names to the well-known ones. Case and separators do not matter.
@@ -57,7 +60,7 @@ struct SecretNames: Sendable {
         var name = Array(name.utf8)
         // `password2` is a password.
         while let last = name.last, (0x30...0x39).contains(last) { name.removeLast() }
-        return Self.isSecret(name, in: place)
+        return name.count >= Self.shortest && Self.isSecret(name, in: place)
     }
 
     /// Returns whether the name is one of the client's own. Allocates nothing, because each received header is checked.

@@ -2,6 +2,8 @@
 struct Redirects: Layer {
     /// More than 10 redirects are a mistake of the server.
     private static let limit = 10
+    /// Servers read 8 to 64 KiB of a URL.
+    private static let longestLocation = 64 << 10
 
     /// The secret names, including the user's own: a header with such a name goes to no other origin, even if it is
     /// listed as harmless.
@@ -73,6 +75,9 @@ struct Redirects: Layer {
     ) throws(Unfollowed) -> HTTPRequest {
         guard let location = response.headers["Location"], !location.isEmpty else {
             throw Unfollowed("its Location header is missing or empty")
+        }
+        guard location.utf8.count <= Self.longestLocation else {
+            throw Unfollowed("its Location header is longer than \(Self.longestLocation >> 10) KiB")
         }
         var following = request
         do throws(ServiceError) {

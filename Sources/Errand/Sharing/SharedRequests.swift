@@ -66,6 +66,6 @@ final class SharedRequests: Sendable {
 extension HTTPHeaders {
     /// Whether the response must not be kept.
     fileprivate var forbidStoring: Bool {
-        FieldParser.elements(of: values("Cache-Control")).contains { $0.equalsIgnoringCase("no-store") }
+        FieldParser.elements(of: values("Cache-Control"))?.contains { $0.equalsIgnoringCase("no-store") } ?? true
     }
 }

@@ -104,7 +104,8 @@ struct DownloadSource: Sendable {
     /// Returns a hash of what is known with the response: where it comes from, and which headers were sent, with those
     /// that middlewares have added.
     func hash(of response: HTTPHeaders, from place: String, to sent: HTTPHeaders, with key: String) -> String {
-        let varying = Set(FieldParser.elements(of: response.values("Vary")).lazy.compactMap(\.asName))
+        let names = FieldParser.elements(of: response.values("Vary")) ?? ["*"]
+        let varying = Set(names.lazy.compactMap(\.asName))
         var ignored = changing.union(fields.keys.filter { fields[$0] == .time })
         if !varying.contains("*") { ignored.formUnion(Self.passing.subtracting(varying)) }
         if isSigned { ignored.insert("authorization") }

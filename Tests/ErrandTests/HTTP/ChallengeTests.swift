@@ -31,6 +31,13 @@ struct ChallengeTests {
         #expect(challenges("Bearer error = x") == [["": "Bearer", "error": "x"]])
     }
 
+    @Test("what follows a thousand names is left out")
+    func many() {
+        let schemes = String(repeating: "a, ", count: 999)
+        #expect(challenges(schemes + "Bearer").last == ["": "Bearer"])
+        #expect(challenges(schemes + "b, Bearer").last == ["": "b"])
+    }
+
     @Test("a description shows no values")
     func description() {
         var headers: HTTPHeaders = [:]

@@ -55,8 +55,8 @@ import Testing
             (#"a\, b"#, [#"a\"#, "b"]), (#"a="b, c"#, [#"a="b, c"#]),
         ])
     func elements(value: String, elements: [String]) {
-        #expect(FieldParser.elements(of: [value]).map(String.init) == elements)
-        #expect(FieldParser.elements(of: ["x", value, "y"]).map(String.init) == ["x"] + elements + ["y"])
+        #expect(FieldParser.elements(of: [value])?.map(String.init) == elements)
+        #expect(FieldParser.elements(of: ["x", value, "y"])?.map(String.init) == ["x"] + elements + ["y"])
     }
 
     @Test(
@@ -68,6 +68,13 @@ import Testing
         ])
     func wholeNumbers(text: String, number: Int64?) {
         #expect(FieldParser.wholeNumber(text) == number)
+    }
+
+    @Test("a list of more than a thousand elements is none")
+    func longList() {
+        let list = String(repeating: "a, ", count: 1000)
+        #expect(FieldParser.elements(of: [list])?.count == 1000)
+        #expect(FieldParser.elements(of: [list, "a"]) == nil)
     }
 
     @Test("parameters have names, and values with or without quotation marks; what is malformed is skipped")

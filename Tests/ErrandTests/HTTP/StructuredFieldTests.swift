@@ -147,12 +147,23 @@ import Testing
             ])
     }
 
-    @Test("a field of any length is read")
+    @Test("a field is read with as many members, parameters and items as the standard asks for, and not with more")
     func longFields() {
-        let numbers = 0..<2000
-        #expect(StructuredField.list([numbers.map { "a\($0)" }.joined(separator: ", ")])?.count == numbers.count)
-        #expect(StructuredField.dictionary([numbers.map { "a\($0)=1" }.joined(separator: ",")])?.count == numbers.count)
-        #expect(StructuredField.item(["t" + numbers.map { ";a\($0)=1" }.joined()])?.parameters.count == numbers.count)
+        func texts(_ count: Int) -> [String] { (0..<count).map { "a\($0)" } }
+        func list(_ count: Int) -> Int? { StructuredField.list([texts(count).joined(separator: ", ")])?.count }
+        func dictionary(_ count: Int) -> Int? {
+            StructuredField.dictionary([texts(count).map { $0 + "=1" }.joined(separator: ",")])?.count
+        }
+        func parameters(_ count: Int) -> Int? {
+            StructuredField.item(["t" + texts(count).map { ";\($0)=1" }.joined()])?.parameters.count
+        }
+        func hasItems(_ count: Int) -> Bool {
+            StructuredField.list(["(\(texts(count).joined(separator: " ")))"]) != nil
+        }
+        #expect(list(1024) == 1024 && list(1025) == nil)
+        #expect(dictionary(1024) == 1024 && dictionary(1025) == nil)
+        #expect(parameters(256) == 256 && parameters(257) == nil)
+        #expect(hasItems(256) && !hasItems(257))
         let text = String(repeating: "=", count: 5000)
         #expect(StructuredField.item(["\"\(text)\""])?.value == .string(text))
         let marks = String(repeating: #"\""#, count: 2000)

@@ -20,6 +20,16 @@ import Testing
         #expect(read(text).maxAge == expected)
     }
 
+    @Test("K14: too many directives are no-store")
+    func many() {
+        let directives = Array(repeating: "max-age=5", count: 1000)
+        #expect(!CacheControl(directives).noStore)
+        #expect(CacheControl(directives + ["a"]).noStore)
+        let words = String(repeating: "a=b;", count: 500)
+        #expect(!CacheControl([words]).noStore)
+        #expect(CacheControl([words + "a"]).noStore)
+    }
+
     @Test("K14: of several fields, each holds")
     func lines() {
         let control = read("max-age=60", "no-cache", "max-age=30")

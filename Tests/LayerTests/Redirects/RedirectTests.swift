@@ -162,6 +162,21 @@ struct RedirectTests {
         #expect(try await testClient(network, TestClock()).run(Endpoint<Int>.post("a")) == 7)
     }
 
+    @Test("a Location header of 64 KiB is followed, and a longer one is an error", arguments: [0, 1])
+    func longLocation(excess: Int) async throws {
+        let network = scripted()
+        let location = "/" + String(repeating: "a", count: (64 << 10) - 1 + excess)
+        network.on(.get, "/0") { .status(302, headers: ["Location": location]) }
+        if excess == 0 { network.on(.get, location) { .json("7") } }
+        let client = testClient(network, TestClock())
+        if excess == 0 {
+            #expect(try await client.run(Endpoint<Int>.get("0")) == 7)
+        } else {
+            let error = try await #require(throws: ServiceError.self) { try await client.run(Endpoint<Int>.get("0")) }
+            #expect(error.description.contains("its Location header is longer than 64 KiB"))
+        }
+    }
+
     @Test("C53: ten hops are followed, the eleventh is an error", arguments: [10, 11])
     func hops(count: Int) async throws {
         let network = scripted()
