@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// What a program may do in the cancellation handler of a task.
@@ -5,31 +6,41 @@ import Foundation
 /// Swift locks a task while its handlers run, and while it is resumed. Whoever resumes it while they hold a lock, which
 /// a handler needs, never ends.
 package enum LockedTask {
-    /// Cancels a task that waits in `wait`. While its handler runs, `resume` makes what it waits for, on another
-    /// thread. Returns whether `use` can be called meanwhile.
+    private static let (rounds, tasks) = (40, 64)
+
+    /// Cancels tasks that all wait for the same thing, while `send` makes it. Returns whether both ends: a thread that
+    /// has to wait for longer than a minute waits for ever.
+    ///
+    /// - Parameters:
+    ///   - send: Makes what the tasks wait for.
+    ///   - wait: Waits for it, in each task.
+    ///   - use: Is called in the cancellation handler of each task.
     package static func canUse(
-        while resume: @escaping @Sendable () -> Void, ends wait: @escaping @Sendable () async -> Void,
+        while send: @escaping @Sendable () async -> Void, ends wait: @escaping @Sendable () async -> Void,
         _ use: @escaping @Sendable () -> Void
     ) async throws -> Bool {
-        let isUsed = Noted(false)
-        let task = Task {
-            await withTaskCancellationHandler {
-                await wait()
-            } onCancel: {
-                Thread.detachNewThread { resume() }
-                // Enough for the other thread to get as far as it can. With less, a fault could go unnoticed.
-                Thread.sleep(forTimeInterval: 0.05)
-                let end = DispatchSemaphore(value: 0)
-                Thread.detachNewThread {
-                    use()
-                    end.signal()
-                }
-                isUsed.value = end.wait(timeout: .now() + 60) == .success
+        for _ in 0..<rounds {
+            let waiting = (0..<tasks).map { _ in
+                Task { await withTaskCancellationHandler(operation: wait, onCancel: use) }
             }
+            // Most of them have begun to wait by then. One that has not is no fault, and finds none.
+            try await Task.sleep(for: .milliseconds(2))
+            let ended = Noted(0)
+            Task {
+                await OwnThread.run { await send() }
+                ended.update { $0 += 1 }
+            }
+            Task {
+                await OwnThread.run { for task in waiting { task.cancel() } }
+                ended.update { $0 += 1 }
+            }
+            let end = ContinuousClock.now + .seconds(60)
+            while ended.value < 2 {
+                guard ContinuousClock.now < end else { return false }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            for task in waiting { await task.value }
         }
-        try await Task.sleep(for: .milliseconds(50))
-        await OwnThread.run { task.cancel() }
-        await task.value
-        return isUsed.value
+        return true
     }
 }

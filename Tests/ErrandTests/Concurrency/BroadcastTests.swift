@@ -16,14 +16,13 @@ import Testing
         #expect(await second.reduce(into: []) { $0.append($1) } == [10, 2, 3, 4])
     }
 
-    @Test("in a cancellation handler, a broadcast can be used while the canceled task is sent an element")
+    @Test("C99: in a cancellation handler, a broadcast can be used while the canceled tasks are sent an element")
     func cancellation() async throws {
         let broadcast = Broadcast<Int>()
-        let stream = broadcast.stream()
         let isFree = try await LockedTask.canUse {
             broadcast.send(1)
         } ends: {
-            for await _ in stream { return }
+            for await _ in broadcast.stream() { return }
         } _: {
             _ = broadcast.stream()
         }
