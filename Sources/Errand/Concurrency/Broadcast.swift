@@ -56,7 +56,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
     /// Gives several elements to all listeners, and returns the tasks that have waited for one. Resume them where no
     /// lock is held.
     package func keep(_ elements: some Collection<Element>) -> WaitingTasks {
-        guard keepsLatest || hasListeners else { return WaitingTasks() }
+        guard !elements.isEmpty, keepsLatest || hasListeners else { return WaitingTasks() }
         // Under the lock, so that all listeners receive them in the same order.
         return state.withLock { state in
             guard !state.isFinished else { return WaitingTasks() }
