@@ -23,7 +23,8 @@ import Testing
 
     @Test(
         "a process that may start no thread gets an error that says so, and continues when it may",
-        .enabled(if: Program.clang.isInstalled, "clang is not installed"))
+        .enabled(if: Program.clang.isInstalled, "clang is not installed"),
+        .disabled(if: Sanitizer.isOn, "the sanitizer starts threads by a function of its own"))
     func noThread() async throws {
         let scratch = try Scratch()
         let environment = try await scratch.preloading(
