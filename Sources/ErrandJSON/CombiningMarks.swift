@@ -104,7 +104,7 @@ package enum CombiningMarks {
         let combiningClass: UInt8
     }
 
-    /// The classes of the scalars that were read last: to look one up takes much longer than all else.
+    /// The classes of the scalars that were read last: looking one up takes much longer than everything else.
     private struct Classes {
         private var known = [Mark](repeating: Mark(scalar: "\0", combiningClass: 0), count: 256)
 
@@ -149,7 +149,7 @@ package enum CombiningMarks {
         for mark in sorted { append(mark.scalar, to: &bytes) }
     }
 
-    /// Appends a mark in UTF-8. None is of ASCII.
+    /// Appends a mark in UTF-8. None is ASCII.
     private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
         func part(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar.value >> shift & 0x3F) }
         switch scalar.value {

@@ -13,7 +13,7 @@ import Musl
 /// What calls cost whose responses have a field of 256 KB that was made to be slow to read.
 enum FieldBench {
     private static let size = 256 << 10
-    /// The budget of a call, in milliseconds of the processor. To read the field takes up to five; the rest is for the
+    /// The budget of a call, in milliseconds of the processor. Reading the field takes up to five; the rest is for the
     /// cache, the jar, and a busy machine.
     private static let budget = 10.0
     /// The budget of a call that fails: its error is searched for secrets, the field included.

@@ -3,8 +3,8 @@ import Foundation
 
 /// What a program may do in the cancellation handler of a task.
 ///
-/// Swift locks a task while its handlers run, and while it is resumed. Whoever resumes it while they hold a lock, which
-/// a handler needs, never ends.
+/// Swift locks a task while its handlers run, and while it is resumed. A thread that resumes it while holding a lock
+/// that a handler needs never finishes.
 package enum LockedTask {
     private static let (rounds, tasks) = (40, 64)
 
@@ -23,7 +23,7 @@ package enum LockedTask {
             let waiting = (0..<tasks).map { _ in
                 Task { await withTaskCancellationHandler(operation: wait, onCancel: use) }
             }
-            // Most of them have begun to wait by then. One that has not is no fault, and finds none.
+            // Most of them have begun to wait by then. One that has not yet begun does no harm.
             try await Task.sleep(for: .milliseconds(2))
             let ended = Noted(0)
             Task {

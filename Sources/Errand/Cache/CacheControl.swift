@@ -27,27 +27,37 @@ struct CacheControl: Sendable, Equatable {
             noStore = true
             return
         }
-        for element in elements { read(element) }
+        var words = 0
+        for element in elements { read(element, &words) }
     }
 
     /// Whether the request restricts which stored responses it accepts.
     var isDemanding: Bool { noCache || maxAge != nil || minFresh != nil }
 
-    private mutating func read(_ element: Substring) {
+    private mutating func read(_ element: Substring, _ words: inout Int) {
         var parser = FieldParser(element)
-        guard let name = parser.token() else { return readBroken(element) }
+        guard let name = parser.token() else { return readBroken(element, &words) }
         guard !parser.isAtEnd else { return apply(name.lowercased(), .missing) }
         guard parser.skip(UInt8(ascii: "=")), let argument = parser.argument(), parser.isAtEnd else {
-            return readBroken(element)
+            return readBroken(element, &words)
         }
         apply(name.lowercased(), FieldParser.wholeNumber(argument).map(Argument.number) ?? .malformed)
     }
 
-    private mutating func readBroken(_ element: Substring) {
-        let limit = FieldParser.mostElements
-        let words = element.utf8.split(maxSplits: limit, whereSeparator: { !HTTPSyntax.isTokenByte($0) })
-        if words.count > limit { noStore = true }
-        for word in words.prefix(limit) { apply(Substring(word).lowercased(), .malformed) }
+    private mutating func readBroken(_ element: Substring, _ words: inout Int) {
+        var parser = FieldParser(element)
+        while !parser.isAtEnd {
+            guard let word = parser.token() else {
+                _ = parser.pop()
+                continue
+            }
+            words += 1
+            guard words <= FieldParser.mostElements else {
+                noStore = true
+                return
+            }
+            apply(word.lowercased(), .malformed)
+        }
     }
 
     private enum Argument {

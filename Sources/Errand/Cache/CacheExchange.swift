@@ -86,7 +86,9 @@ struct CacheExchange {
 
     private func stored(_ headers: HTTPHeaders, status: Int, body: Data) -> Outcome {
         let control = CacheControl(headers.values("Cache-Control"))
-        guard !control.noStore, !control.mustUnderstand || Self.understood.contains(status) else {
+        guard !control.noStore, !control.mustUnderstand || Self.understood.contains(status),
+            FieldParser.elements(of: headers.values("Connection")) != nil
+        else {
             return .leave(.forbidden)
         }
         guard let names = CacheVariant.names(in: headers) else { return .leave(.varies) }

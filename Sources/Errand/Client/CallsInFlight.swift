@@ -194,8 +194,6 @@ final class CallsInFlight: TransmissionOwner {
         for call in calls { call.stop(.cancelled) }
         for shared in transmissions { shared.transmission.stop(.cancelled) }
     }
-
-    deinit { counts.finish() }
 }
 
 /// Ends the calls of a session along with it (T6, T7, T20), so that no screen receives the data of an earlier user.

@@ -5,9 +5,10 @@ import Synchronization
 /// A listener has a queue of its own. Several tasks may read it, and each element goes to one of them: an `AsyncStream`
 /// with a continuation would end the program.
 ///
+/// Its streams end with it.
+///
 /// Tasks are resumed where no lock is held. Swift locks a task while it resumes it, and while it runs its cancellation
-/// handlers. A handler that needs a lock would wait for whoever holds that lock and resumes the task, and the other way
-/// round.
+/// handlers: a handler that needs a lock would deadlock with a thread that resumes its task while holding that lock.
 package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: Listener<Element>] = [:]
@@ -36,10 +37,12 @@ package final class Broadcast<Element: Sendable>: Sendable {
         let number = state.withLock { state in
             state.lastNumber += 1
             // Nobody waits for it yet.
+            if let first = state.isFinished ? state.latest : first ?? state.latest {
+                _ = listener.receive(CollectionOfOne(first))
+            }
             if state.isFinished {
                 _ = listener.finish()
             } else {
-                if let first = first ?? state.latest { _ = listener.receive(CollectionOfOne(first)) }
                 state.listeners[state.lastNumber] = listener
                 listening.store(state.listeners.count, ordering: .relaxed)
             }
@@ -67,7 +70,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Finishes every stream; later listeners receive an empty one.
+    /// Finishes every stream; later listeners receive one that is empty, but for the latest element of a
+    /// broadcast that keeps it.
     package func finish() {
         let waiting = state.withLock { state in
             state.isFinished = true
@@ -77,6 +81,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
         waiting.resume()
     }
+
+    deinit { finish() }
 
     private func remove(_ number: Int) {
         state.withLock { state in

@@ -13,7 +13,7 @@ struct SetCookie: Sendable, Equatable {
     static let longest = 4096
     /// The longest value of an attribute, in bytes; an attribute with a longer one is skipped.
     private static let longestAttribute = 1024
-    /// The most attributes that are read. There are nine kinds.
+    /// The most attributes of a cookie. There are nine kinds.
     private static let mostAttributes = 64
 
     var name: String
@@ -32,21 +32,21 @@ struct SetCookie: Sendable, Equatable {
     var sameSite: String?
     var isPartitioned = false
 
-    /// Reads a line; `nil` if it sets no cookie, because it has a control character, is too long, or has neither a name
-    /// nor a value.
+    /// Reads a line; `nil` if it sets no cookie, because it has a control character, is too long, has too many
+    /// attributes, or has neither a name nor a value.
     init?(_ line: some StringProtocol) {
         let bytes = Substring(line).utf8
         // A server that gets a control character back refuses the request, and with it every request.
         guard bytes.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
         var parts = bytes.split(
             separator: UInt8(ascii: ";"), maxSplits: Self.mostAttributes + 1, omittingEmptySubsequences: false)[...]
-        guard let pair = parts.popFirst() else { return nil }
+        guard let pair = parts.popFirst(), parts.count <= Self.mostAttributes else { return nil }
         let (name, value) = Self.pair(pair)
         // A line without an equals sign is a value without a name.
         (self.name, self.value) = value.map { (String(name), String($0)) } ?? ("", String(name))
         let length = self.name.utf8.count + self.value.utf8.count
         guard length > 0, length <= Self.longest else { return nil }
-        for part in parts.prefix(Self.mostAttributes) {
+        for part in parts {
             let (name, value) = Self.pair(part)
             readAttribute(name.lowercased(), value ?? "")
         }

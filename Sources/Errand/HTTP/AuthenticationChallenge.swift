@@ -12,7 +12,7 @@ extension HTTPHeaders {
     }
 
     /// The challenges of the response, in order. Malformed ones are left out, and so is what follows the first thousand
-    /// names of schemes and parameters.
+    /// names of schemes and parameters in a field.
     public var challenges: [Challenge] { values("WWW-Authenticate").flatMap(AuthenticationChallenge.read) }
 
     /// The error of a token that has too few scopes (RFC 6750, 3.1).

@@ -124,7 +124,7 @@ extension FieldParser {
         }.trimmed
     }
 
-    /// The most elements of a list that is read: none that somebody means has so many.
+    /// The most elements that are read. No list that is meant seriously has more.
     static let mostElements = 1000
 
     /// Returns the elements of a list, given as the values of all fields with the name; `nil` if they are too many.

@@ -96,7 +96,7 @@ extension HTTPHeaders {
     /// The codings that were applied to the body, in that order, such as `gzip`; empty if it is sent as it is.
     var codings: [String] {
         let values = values("Content-Encoding")
-        // What is no list is one coding, which nobody knows.
+        // Values with too many elements count as one coding each, which is unknown.
         let elements = FieldParser.elements(of: values) ?? values.map { $0[...] }
         return elements.map { $0.lowercased() }.filter { $0 != "identity" }
     }

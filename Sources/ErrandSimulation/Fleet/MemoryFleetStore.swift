@@ -11,7 +11,7 @@ public final class MemoryFleetStore: FleetStore {
     private struct State {
         var records: [String: FleetRecord] = [:]
         var lastRevision: UInt64 = 0
-        /// Of each key that was watched.
+        /// The changes of each key that has been watched.
         var changes: [String: Broadcast<FleetRecord?>] = [:]
     }
 
@@ -52,7 +52,7 @@ public final class MemoryFleetStore: FleetStore {
         do throws(FleetStoreError) {
             try FleetRecordRules.check(key)
         } catch {
-            return AsyncThrowingStream { throw error }
+            return AsyncThrowingStream { $0.finish(throwing: error) }
         }
         let changes = state.withLock { state in
             let changes = state.changes[key] ?? Broadcast()
@@ -60,9 +60,5 @@ public final class MemoryFleetStore: FleetStore {
             return changes.stream(first: .some(state.records[key]), capacity: 1)
         }
         return AsyncThrowingStream { await changes.first { _ in true } }
-    }
-
-    deinit {
-        for changes in state.withLock({ $0.changes }).values { changes.finish() }
     }
 }

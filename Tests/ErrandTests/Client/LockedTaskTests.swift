@@ -11,7 +11,7 @@ import Testing
         $0.rateLimit = .unlimited
     }
 
-    @Test("C99: cancel all calls, while one begins that the canceled tasks hear of")
+    @Test("C99: cancel all calls, while a call begins and wakes the canceled tasks")
     func activity() async throws {
         let client = client
         let isFree = try await LockedTask.canUse {

@@ -39,6 +39,13 @@ import Testing
         broadcast.finish()
         #expect(await first.reduce(into: []) { $0.append($1) } == [0, 1, 2])
         #expect(await second.reduce(into: []) { $0.append($1) } == [1, 2])
+        #expect(await broadcast.stream().reduce(into: []) { $0.append($1) } == [2])
+    }
+
+    @Test("the streams end with the broadcast")
+    func release() async {
+        let stream = Broadcast<Int>().stream(first: 1)
+        #expect(await stream.reduce(into: []) { $0.append($1) } == [1])
     }
 
     @Test("a slow listener misses the oldest beyond its capacity")

@@ -32,6 +32,13 @@ import Testing
         #expect(SetCookie(line) == nil)
     }
 
+    @Test("J1: a line with more than 64 attributes sets nothing")
+    func attributes() {
+        let line = "a=b" + String(repeating: "; Secure", count: 64)
+        #expect(SetCookie(line)?.isSecure == true)
+        #expect(SetCookie(line + "; Path=/") == nil)
+    }
+
     @Test("J1: of the control characters, only a tab may be in a value")
     func controlCharacters() {
         for code in UInt8(0)..<0x20 {
