@@ -38,14 +38,14 @@ package enum CombiningMarks {
             while place + distance < bytes.count {
                 var start = place + distance
                 while isContinuation(bytes[start]) { start -= 1 }
-                guard isMark(scalar(at: start, of: bytes)) else {
+                guard isMark(UTF8.scalar(at: start, of: bytes)) else {
                     place = start
                     continue
                 }
                 while start > place {
                     var previous = start - 1
                     while isContinuation(bytes[previous]) { previous -= 1 }
-                    guard isMark(scalar(at: previous, of: bytes)) else { break }
+                    guard isMark(UTF8.scalar(at: previous, of: bytes)) else { break }
                     start = previous
                 }
                 let (marks, end) = run(from: start, of: bytes)
@@ -64,20 +64,6 @@ package enum CombiningMarks {
     }
 
     private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
-
-    /// Returns the scalar whose first byte is there. The bytes are those of a text, so they are valid.
-    private static func scalar(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> Unicode.Scalar {
-        let first = UInt32(bytes[place])
-        func more(_ offset: Int) -> UInt32 { UInt32(bytes[place + offset] & 0x3F) }
-        let value =
-            switch first {
-            case ..<0x80: first
-            case ..<0xE0: (first & 0x1F) << 6 | more(1)
-            case ..<0xF0: (first & 0x0F) << 12 | more(1) << 6 | more(2)
-            default: (first & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3)
-            }
-        return Unicode.Scalar(value) ?? "\u{FFFD}"
-    }
 
     /// The vowels of Tibetan that stand for two marks of different classes. They have no class themselves.
     private static func parts(of scalar: Unicode.Scalar) -> (Unicode.Scalar, Unicode.Scalar)? {
@@ -121,7 +107,7 @@ package enum CombiningMarks {
     private static func run(from start: Int, of bytes: UnsafeBufferPointer<UInt8>) -> (marks: [Mark], end: Int) {
         var (marks, end, classes) = ([Mark](), start, Classes())
         while end < bytes.count {
-            let mark = classes.mark(scalar(at: end, of: bytes))
+            let mark = classes.mark(UTF8.scalar(at: end, of: bytes))
             if mark.combiningClass != 0 {
                 marks.append(mark)
             } else if let (first, second) = parts(of: mark.scalar) {
@@ -146,22 +132,12 @@ package enum CombiningMarks {
             sorted[places[place]] = mark
             places[place] += 1
         }
-        for mark in sorted { append(mark.scalar, to: &bytes) }
-    }
-
-    /// Appends a mark in UTF-8. None is ASCII.
-    private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
-        func part(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar.value >> shift & 0x3F) }
-        switch scalar.value {
-        case ..<0x800: bytes.append(0xC0 | UInt8(scalar.value >> 6))
-        case ..<0x10000:
-            bytes.append(0xE0 | UInt8(scalar.value >> 12))
-            bytes.append(part(6))
-        default:
-            bytes.append(0xF0 | UInt8(scalar.value >> 18))
-            bytes.append(part(12))
-            bytes.append(part(6))
+        // No scalar takes more than four bytes.
+        bytes += [UInt8](unsafeUninitializedCapacity: 4 * sorted.count) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            var out = start
+            for mark in sorted { UTF8.write(mark.scalar.value, to: &out) }
+            count = out - start
         }
-        bytes.append(part(0))
     }
 }

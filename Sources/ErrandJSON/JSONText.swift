@@ -60,7 +60,7 @@ enum JSONText {
             p += 1
             if escaped == UInt8(ascii: "u") {
                 guard let scalar = scalar(&p, end) else { return nil }
-                write(scalar, to: &out)
+                UTF8.write(scalar, to: &out)
             } else {
                 guard let plain = plain(escaped) else { return nil }
                 out.pointee = plain
@@ -130,27 +130,5 @@ enum JSONText {
         }
         p += 4
         return value
-    }
-
-    private static func write(_ scalar: UInt32, to out: inout UnsafeMutablePointer<UInt8>) {
-        func append(_ bits: UInt32) {
-            out.pointee = UInt8(truncatingIfNeeded: bits)
-            out += 1
-        }
-        switch scalar {
-        case 0..<0x80: append(scalar)
-        case 0x80..<0x800:
-            append(0xC0 | scalar >> 6)
-            append(0x80 | scalar & 0x3F)
-        case 0x800..<0x1_0000:
-            append(0xE0 | scalar >> 12)
-            append(0x80 | scalar >> 6 & 0x3F)
-            append(0x80 | scalar & 0x3F)
-        default:
-            append(0xF0 | scalar >> 18)
-            append(0x80 | scalar >> 12 & 0x3F)
-            append(0x80 | scalar >> 6 & 0x3F)
-            append(0x80 | scalar & 0x3F)
-        }
     }
 }

@@ -46,11 +46,9 @@ struct CacheControl: Sendable, Equatable {
 
     private mutating func readBroken(_ element: Substring, _ words: inout Int) {
         var parser = FieldParser(element)
-        while !parser.isAtEnd {
-            guard let word = parser.token() else {
-                _ = parser.pop()
-                continue
-            }
+        while true {
+            parser.skip { !HTTPSyntax.isTokenByte($0) }
+            guard let word = parser.token() else { return }
             words += 1
             guard words <= FieldParser.mostElements else {
                 noStore = true

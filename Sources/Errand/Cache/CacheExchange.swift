@@ -65,7 +65,7 @@ struct CacheExchange {
         headers["Age"] = nil
         headers["Date"] = HTTPDate.text(received.date)
         headers.merge(
-            HTTPHeaders(StoredResponse.storable(response.headers).fields.filter { !Self.describesBody($0.name) }))
+            HTTPHeaders((StoredResponse.storable(response.headers) ?? [:]).filter { !Self.describesBody($0.name) }))
         switch self.stored(headers, status: stored.status, body: stored.body) {
         case .store(let updated): return (updated, nil)
         case .leave(let reason):
@@ -87,7 +87,7 @@ struct CacheExchange {
     private func stored(_ headers: HTTPHeaders, status: Int, body: Data) -> Outcome {
         let control = CacheControl(headers.values("Cache-Control"))
         guard !control.noStore, !control.mustUnderstand || Self.understood.contains(status),
-            FieldParser.elements(of: headers.values("Connection")) != nil
+            let storable = StoredResponse.storable(headers)
         else {
             return .leave(.forbidden)
         }
@@ -101,7 +101,7 @@ struct CacheExchange {
         }
         return .store(
             StoredResponse(
-                url: request.url, status: status, headers: StoredResponse.storable(headers), body: body,
+                url: request.url, status: status, headers: storable, body: body,
                 freshness: freshness, control: control,
                 variant: .of(request.headers, varyingOn: names, isParted: identity.contains),
                 tags: rules.tags.union(earlierTags)

@@ -89,7 +89,7 @@ struct CacheFreshness: Sendable {
 
     /// Of several values the first counts, and a malformed one is ignored (RFC 9111, 5.1).
     private static func age(_ headers: HTTPHeaders) -> Double {
-        let first = headers["Age"]?.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).first
+        let first = headers["Age"]?.utf8.prefix { $0 != UInt8(ascii: ",") }
         guard let text = first.map({ Substring($0).trimmed }), let age = FieldParser.wholeNumber(text) else { return 0 }
         return Double(age)
     }

@@ -64,10 +64,9 @@ final class StoredResponse: Sendable {
 
     var hasValidator: Bool { entityTag != nil || lastModified != nil }
 
-    /// Returns the fields of a response that may be stored.
-    static func storable(_ headers: HTTPHeaders) -> HTTPHeaders {
-        let connection = headers.values("Connection")
-        let elements = connection.isEmpty ? [] : FieldParser.elements(of: connection) ?? []
+    /// Returns the fields of a response that may be stored; `nil` if it lists too many that may not.
+    static func storable(_ headers: HTTPHeaders) -> HTTPHeaders? {
+        guard let elements = FieldParser.elements(of: headers.values("Connection")) else { return nil }
         let listed = Set(elements.lazy.compactMap(\.asName))
         return HTTPHeaders(
             headers.fields.filter { field in

@@ -74,7 +74,7 @@ final class CallsInFlight: TransmissionOwner {
             guard state.admits(call) else { return nil }
             state.calls[call.settings.id] = call
             state.note(call.settings.refreshRun)
-            return counts.keep(CollectionOfOne(state.calls.count))
+            return counts.queue(CollectionOfOne(state.calls.count))
         }
         guard let listening else {
             throw .clientShutDown
@@ -96,7 +96,7 @@ final class CallsInFlight: TransmissionOwner {
         call.report(event())
         let (listening, waiting) = state.withLock { state in
             state.calls[call.settings.id] = nil
-            return (counts.keep(CollectionOfOne(state.calls.count)), state.waiting)
+            return (counts.queue(CollectionOfOne(state.calls.count)), state.waiting)
         }
         listening.resume()
         for promise in waiting { promise.complete(.success(())) }

@@ -53,25 +53,24 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 
     package func send(_ element: Element) {
-        keep(CollectionOfOne(element)).resume()
+        queue(CollectionOfOne(element)).resume()
     }
 
-    /// Gives several elements to all listeners, and returns the tasks that have waited for one. Resume them where no
-    /// lock is held.
-    package func keep(_ elements: some Collection<Element>) -> WaitingTasks {
-        guard !elements.isEmpty, keepsLatest || hasListeners else { return WaitingTasks() }
+    /// Queues elements for each listener, and returns the tasks that have waited for one. Resume them where no lock is
+    /// held.
+    package func queue(_ elements: some BidirectionalCollection<Element>) -> WaitingTasks {
+        guard let last = elements.last, keepsLatest || hasListeners else { return WaitingTasks() }
         // Under the lock, so that all listeners receive them in the same order.
         return state.withLock { state in
             guard !state.isFinished else { return WaitingTasks() }
-            if keepsLatest { state.latest = Array(elements).last ?? state.latest }
+            if keepsLatest { state.latest = last }
             var waiting = WaitingTasks()
             for listener in state.listeners.values { waiting.add(listener.receive(elements)) }
             return waiting
         }
     }
 
-    /// Finishes every stream; later listeners receive one that is empty, but for the latest element of a
-    /// broadcast that keeps it.
+    /// Finishes every stream. Later listeners receive the latest element, if the broadcast keeps it, and nothing more.
     package func finish() {
         let waiting = state.withLock { state in
             state.isFinished = true

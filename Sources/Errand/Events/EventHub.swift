@@ -56,6 +56,6 @@ final class EventHub: Sendable {
     /// Passes the waiting events on, under the lock: so they stay in order.
     private func passOn(_ waiting: inout [ClientEvent]) -> WaitingTasks {
         defer { waiting.removeAll(keepingCapacity: true) }
-        return listeners.keep(waiting)
+        return listeners.queue(waiting)
     }
 }

@@ -52,14 +52,12 @@ extension HTTPHeaders.Challenge: CustomStringConvertible, CustomReflectable {
 /// A comma stands between challenges and between the parameters of one, so only what follows a name tells what it is: a
 /// parameter has an equals sign.
 private enum AuthenticationChallenge {
-    private static let mostNames = 1000
-
     /// Returns the challenges of one field.
     static func read(_ value: String) -> [HTTPHeaders.Challenge] {
         var parser = FieldParser(value)
         var found: [(scheme: String, parameters: [String: String])] = []
         var names = 0
-        while names < mostNames {
+        while names < FieldParser.mostElements {
             parser.skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
             guard !parser.isAtEnd else { break }
             guard let name = parser.token() else {

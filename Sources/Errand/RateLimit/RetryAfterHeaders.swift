@@ -59,6 +59,7 @@ struct RetryAfterHeaders {
     /// Returns a number of units of so many nanoseconds each, with decimals or without; `nil` for anything else. A
     /// hundred years are the most.
     private static func decimal(_ text: String, of unit: Int64) -> Duration? {
+        guard text.utf8.first.map(FieldParser.isDigit) ?? false else { return nil }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = FieldParser.wholeNumber(parts[0]) else { return nil }
         let longest = Duration.seconds(longestWait)

@@ -96,7 +96,9 @@ struct NamedSecrets {
     func userInfoOfURL() -> Range<Int>? {
         let slashes = bytes.indices.dropLast().first { bytes[$0] == UInt8(ascii: "/") && bytes[$0 + 1] == bytes[$0] }
         let start = slashes.map { $0 + 2 } ?? 0
-        let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
+        let authority = bytes[start...].prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return start..<at }
         // Text after a colon that is not a port may be the beginning of such a password.
         guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")),

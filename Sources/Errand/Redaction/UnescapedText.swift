@@ -54,7 +54,10 @@ struct UnescapedText {
     }
 
     private static func mayBegin(_ byte: UInt8) -> Bool {
-        "\\%&+".utf8.contains(byte)
+        switch byte {
+        case UInt8(ascii: "\\"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "+"): true
+        default: false
+        }
     }
 
     /// Returns the decoded bytes of the escape at `index`, and its length; `nil` if there is none.

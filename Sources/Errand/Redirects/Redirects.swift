@@ -2,7 +2,7 @@
 struct Redirects: Layer {
     /// More than 10 redirects are a mistake of the server.
     private static let limit = 10
-    /// Servers read 8 to 64 KiB of a URL.
+    /// The longest target that is followed, in bytes. It is longer than what common servers accept in a request.
     private static let longestLocation = 64 << 10
 
     /// The secret names, including the user's own: a header with such a name goes to no other origin, even if it is

@@ -11,7 +11,7 @@ public final class MemoryFleetStore: FleetStore {
     private struct State {
         var records: [String: FleetRecord] = [:]
         var lastRevision: UInt64 = 0
-        /// The changes of each key that has been watched.
+        /// The changes of the keys that are watched.
         var changes: [String: Broadcast<FleetRecord?>] = [:]
     }
 
@@ -41,7 +41,7 @@ public final class MemoryFleetStore: FleetStore {
             let new = bytes.map { FleetRecord(bytes: $0, revision: FleetRevision(state.lastRevision)) }
             state.records[key] = new
             // Under the lock, so that they stay in order.
-            return (.written(new?.revision), state.changes[key]?.keep(CollectionOfOne(new)))
+            return (.written(new?.revision), state.changes[key]?.queue(CollectionOfOne(new)))
         }
         watching?.resume()
         return outcome
@@ -55,6 +55,7 @@ public final class MemoryFleetStore: FleetStore {
             return AsyncThrowingStream { $0.finish(throwing: error) }
         }
         let changes = state.withLock { state in
+            state.changes = state.changes.filter { $0.value.hasListeners }
             let changes = state.changes[key] ?? Broadcast()
             state.changes[key] = changes
             return changes.stream(first: .some(state.records[key]), capacity: 1)

@@ -47,6 +47,20 @@ import Testing
         #expect(CacheSample.reason(["Cache-Control": control], status: status) == .forbidden)
     }
 
+    @Test("K7, K14: a response with a list of more than a thousand elements is not stored")
+    func longLists() {
+        func reason(_ name: String, _ count: Int) -> CacheStatus.Reason? {
+            let list = Array(repeating: "x", count: count).joined(separator: ",")
+            var headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
+            headers.add(name: name, value: list)
+            return CacheSample.reason(headers)
+        }
+        #expect(reason("Connection", 1000) == nil && reason("Connection", 1001) == .forbidden)
+        #expect(reason("Vary", 1000) == nil && reason("Vary", 1001) == .varies)
+        // With the lifetime, one more.
+        #expect(reason("Cache-Control", 999) == nil && reason("Cache-Control", 1000) == .forbidden)
+    }
+
     @Test("K7: no credential and no field of the connection is stored")
     func fields() throws {
         let headers: HTTPHeaders = [

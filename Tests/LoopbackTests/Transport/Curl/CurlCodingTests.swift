@@ -255,6 +255,18 @@ import Testing
         }
     }
 
+    @Test("a list of a thousand codings is read, and a longer one is malformed", arguments: [1000, 1001])
+    func longList(count: Int) async throws {
+        let codings = "gzip" + String(repeating: ", identity", count: count - 1)
+        let sample = CodedSample(name: "", codings: codings, packed: CodedSample.gzip.packed)
+        server.onAny { _ in sample.reply() }
+        if count == 1000 {
+            #expect(try await body() == CodedSample.text)
+        } else {
+            #expect(try await failure().kind == .malformed)
+        }
+    }
+
     @Test(
         "a transfer coding that was not asked for is malformed",
         arguments: ["gzip, chunked", "x, chunked", "chunked,\r\n gzip"])
