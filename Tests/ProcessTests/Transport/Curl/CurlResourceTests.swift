@@ -32,14 +32,15 @@ import Testing
             #include <dlfcn.h>
             #include <errno.h>
             #include <pthread.h>
-            // Refuses the first thread that can be waited for and begins after libcurl was opened, which is that of a
-            // transport. A sanitizer begins one before, and gives all threads attributes.
+            // Refuses the first thread that can be waited for, which is that of a transport. The thread sanitizer gives
+            // it attributes, and has a thread of its own, without any.
             typedef void *work(void *);
             int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, work *body, void *context) {
                 static int refused;
                 int state = PTHREAD_CREATE_JOINABLE;
                 if (attributes) pthread_attr_getdetachstate(attributes, &state);
-                if (state == PTHREAD_CREATE_JOINABLE && dlopen("libcurl.so.4", RTLD_LAZY | RTLD_NOLOAD) && !refused++)
+                int isSanitized = dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
+                if (state == PTHREAD_CREATE_JOINABLE && (attributes != NULL) == isSanitized && !refused++)
                     return EAGAIN;
                 int (*system)(pthread_t *, const pthread_attr_t *, work *, void *);
                 system = dlsym(RTLD_NEXT, "pthread_create");
