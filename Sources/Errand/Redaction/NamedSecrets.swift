@@ -55,9 +55,12 @@ struct NamedSecrets {
         if end > 0, Self.isQuote(bytes[end - 1]) { end -= 1 }
         var start = end
         while start > 0, end - start < SecretNames.longest, Self.isOfName(bytes[start - 1]) { start -= 1 }
-        let before = start > 0 ? bytes[start - 1] : isQuery ? UInt8(ascii: "&") : 0
-        let isInQuery = "?&#".utf8.contains(before)
-        guard isSecret(start..<end, in: isInQuery ? .parameter : .member) else { return nil }
+        let place: SecretNames.Location =
+            switch start > 0 ? bytes[start - 1] : isQuery ? UInt8(ascii: "&") : 0 {
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"): .parameter
+            default: .member
+            }
+        guard isSecret(start..<end, in: place) else { return nil }
         var first = equals + 1
         if first < bytes.count, bytes[first] == UInt8(ascii: ">") { first += 1 }
         while isSpaced, first < bytes.count, bytes[first] == 0x20 { first += 1 }
@@ -94,22 +97,24 @@ struct NamedSecrets {
 
     /// Reads the text as a URL, valid or not: a password before the host may have a character that ends the host.
     func userInfoOfURL() -> Range<Int>? {
+        // Most texts have none, and are read once.
+        guard let lastAt = bytes.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let slashes = bytes.indices.dropLast().first { bytes[$0] == UInt8(ascii: "/") && bytes[$0 + 1] == bytes[$0] }
         let start = slashes.map { $0 + 2 } ?? 0
+        guard start <= lastAt else { return nil }
         let authority = bytes[start...].prefix {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return start..<at }
         // Text after a colon that is not a port may be the beginning of such a password.
         guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")),
-            !authority[(colon + 1)...].allSatisfy({ (0x30...0x39).contains($0) }),
-            let at = bytes.lastIndex(of: UInt8(ascii: "@"))
+            !authority[(colon + 1)...].allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }
-        return start..<at
+        return start..<lastAt
     }
 
     private func isSecret(_ name: Range<Int>, in place: SecretNames.Location) -> Bool {
-        !name.isEmpty && names.contains(String(decoding: bytes[name], as: UTF8.self), in: place)
+        !name.isEmpty && names.contains(bytes[name], in: place)
     }
 }
 

@@ -54,7 +54,7 @@ package struct Redactor: Sendable {
         let bytes = Array(text.utf8)
         let userInfo = isURL ? NamedSecrets(names: names, bytes: bytes).userInfoOfURL() : nil
         let ranges = secretRanges(in: bytes, isQuery: isQuery) + [userInfo].compactMap(\.self)
-        return masked(bytes[...], without: ranges)
+        return ranges.isEmpty ? text : masked(bytes[...], without: ranges)
     }
 
     /// Returns the beginning of a text of any length, safe to show, of at most `length` Unicode scalars, and whether

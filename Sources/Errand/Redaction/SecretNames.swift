@@ -56,16 +56,22 @@ struct SecretNames: Sendable {
 
     /// Returns whether a value with that name is secret.
     func contains(_ name: some StringProtocol, in place: Location) -> Bool {
+        contains(Array(name.utf8)[...], in: place)
+    }
+
+    /// Returns whether a value with that name, in UTF-8, is secret. Allocates nothing for a short name.
+    func contains(_ name: ArraySlice<UInt8>, in place: Location) -> Bool {
         if isOwn(name) { return true }
-        var name = Array(name.utf8)
         // `password2` is a password.
-        while let last = name.last, (0x30...0x39).contains(last) { name.removeLast() }
-        return name.count >= Self.shortest && Self.isSecret(name, in: place)
+        let end = name.lastIndex { !(0x30...0x39).contains($0) }.map { $0 + 1 } ?? name.startIndex
+        return end - name.startIndex >= Self.shortest && Self.isSecret(Array(name[..<end]), in: place)
     }
 
     /// Returns whether the name is one of the client's own. Allocates nothing, because each received header is checked.
-    func isOwn(_ name: some StringProtocol) -> Bool {
-        own.contains { $0.elementsEqual(name.utf8.lazy.filter(Self.isPart).map(\.asciiLowercased)) }
+    func isOwn(_ name: some StringProtocol) -> Bool { isOwn(name.utf8) }
+
+    private func isOwn(_ name: some Sequence<UInt8>) -> Bool {
+        own.contains { $0.elementsEqual(name.lazy.filter(Self.isPart).map(\.asciiLowercased)) }
     }
 
     private static func bytes(of names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }

@@ -110,6 +110,14 @@ struct RedactorTests {
         #expect("\([name: value] as HTTPHeaders)" == "\(name): \(shown)")
     }
 
+    @Test(
+        "C90: an @ before the slashes of a URL does not stop the search for a password",
+        arguments: ["a@b//c:d", "@//:x", "a@b//", "@//", "//:x@", "x@y//[::1]:z"])
+    func early(text: String) {
+        let shown = "\(["Location": text] as HTTPHeaders)"
+        #expect(shown == "Location: " + (text == "//:x@" ? "//\(Redactor.mask)@" : text))
+    }
+
     @Test("C90: where a text is cut, no part of a secret is left", arguments: 0..<60)
     func cut(step: Int) {
         let secret = "secret-" + String(repeating: "0123456789", count: 40)
