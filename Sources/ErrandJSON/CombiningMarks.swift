@@ -48,13 +48,7 @@ package enum CombiningMarks {
                     guard isMark(UTF8.scalar(at: previous, of: bytes)) else { break }
                     start = previous
                 }
-                let (marks, end) = run(from: start, of: bytes)
-                if end - start > distance {
-                    sorted += bytes[copied..<start]
-                    append(marks, to: &sorted)
-                    copied = end
-                }
-                place = end
+                place = appendRun(from: start, of: bytes, after: &copied, to: &sorted)
             }
             guard copied > 0 else { return nil }
             sorted += bytes[copied...]
@@ -86,58 +80,81 @@ package enum CombiningMarks {
     }
 
     private struct Mark {
-        let scalar: Unicode.Scalar
-        let combiningClass: UInt8
+        var scalar: Unicode.Scalar = "\0"
+        var combiningClass: UInt8 = 0
     }
 
     /// The classes of the scalars that were read last: looking one up takes much longer than everything else.
     private struct Classes {
-        private var known = [Mark](repeating: Mark(scalar: "\0", combiningClass: 0), count: 256)
+        private let known: UnsafeMutableBufferPointer<Mark>
 
-        mutating func mark(_ scalar: Unicode.Scalar) -> Mark {
-            let place = Int(scalar.value & 255)
+        init(in memory: UnsafeMutableBufferPointer<Mark>) {
+            known = memory
+            known.initialize(repeating: Mark())
+        }
+
+        static let size = 256
+
+        func of(_ scalar: Unicode.Scalar) -> UInt8 {
+            let place = Int(scalar.value) & (Self.size - 1)
             if known[place].scalar != scalar {
                 known[place] = Mark(scalar: scalar, combiningClass: CombiningMarks.combiningClass(of: scalar))
             }
-            return known[place]
+            return known[place].combiningClass
         }
     }
 
-    /// Returns the marks in a row from there on, and the place behind them.
-    private static func run(from start: Int, of bytes: UnsafeBufferPointer<UInt8>) -> (marks: [Mark], end: Int) {
-        var (marks, end, classes) = ([Mark](), start, Classes())
+    /// Calls the closure with each of the marks in a row from there on, and returns the place behind them.
+    @inline(__always)
+    private static func forEachMark(
+        from start: Int, of bytes: UnsafeBufferPointer<UInt8>, _ classes: Classes, do body: (Mark) -> Void
+    ) -> Int {
+        var end = start
         while end < bytes.count {
-            let mark = classes.mark(UTF8.scalar(at: end, of: bytes))
-            if mark.combiningClass != 0 {
-                marks.append(mark)
-            } else if let (first, second) = parts(of: mark.scalar) {
-                marks.append(classes.mark(first))
-                marks.append(classes.mark(second))
+            let scalar = UTF8.scalar(at: end, of: bytes)
+            let combiningClass = classes.of(scalar)
+            if combiningClass != 0 {
+                body(Mark(scalar: scalar, combiningClass: combiningClass))
+            } else if let (first, second) = parts(of: scalar) {
+                body(Mark(scalar: first, combiningClass: classes.of(first)))
+                body(Mark(scalar: second, combiningClass: classes.of(second)))
             } else {
                 break
             }
-            end += UTF8.width(mark.scalar)
+            end += UTF8.width(scalar)
         }
-        return (marks, end)
+        return end
     }
 
-    /// Appends marks by their class. Marks of the same class keep their order.
-    private static func append(_ marks: [Mark], to bytes: inout [UInt8]) {
-        var places = [Int](repeating: 0, count: 257)
-        for mark in marks { places[Int(mark.combiningClass) + 1] += 1 }
-        for place in 1..<257 { places[place] += places[place - 1] }
-        var sorted = marks
-        for mark in marks {
-            let place = Int(mark.combiningClass)
-            sorted[places[place]] = mark
-            places[place] += 1
-        }
-        // No scalar takes more than four bytes.
-        bytes += [UInt8](unsafeUninitializedCapacity: 4 * sorted.count) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            var out = start
-            for mark in sorted { UTF8.write(mark.scalar.value, to: &out) }
-            count = out - start
+    /// If many marks are in a row from there on, appends them by their class, after the text before them from `copied`
+    /// on. Marks of the same class keep their order. Returns the place behind them.
+    private static func appendRun(
+        from start: Int, of bytes: UnsafeBufferPointer<UInt8>, after copied: inout Int, to sorted: inout [UInt8]
+    ) -> Int {
+        withUnsafeTemporaryAllocation(of: Mark.self, capacity: Classes.size) { memory in
+            // Where the marks of each class begin, in bytes.
+            withUnsafeTemporaryAllocation(of: Int.self, capacity: 257) { places in
+                let classes = Classes(in: memory)
+                places.initialize(repeating: 0)
+                let end = forEachMark(from: start, of: bytes, classes) { mark in
+                    places[Int(mark.combiningClass) + 1] += UTF8.width(mark.scalar)
+                }
+                guard end - start > distance else { return end }
+                for place in 1..<257 { places[place] += places[place - 1] }
+                let size = places[256]
+                sorted += bytes[copied..<start]
+                sorted += [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+                    count = size
+                    guard let out = buffer.baseAddress else { return }
+                    _ = forEachMark(from: start, of: bytes, classes) { mark in
+                        var place = out + places[Int(mark.combiningClass)]
+                        UTF8.write(mark.scalar.value, to: &place)
+                        places[Int(mark.combiningClass)] = place - out
+                    }
+                }
+                copied = end
+                return end
+            }
         }
     }
 }

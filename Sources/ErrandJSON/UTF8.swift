@@ -1,5 +1,6 @@
 extension UTF8 {
     /// Returns the scalar whose first byte is there. The bytes are those of a text, so they are valid.
+    @inline(__always)
     static func scalar(at place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> Unicode.Scalar {
         let first = UInt32(bytes[place])
         func more(_ offset: Int) -> UInt32 { UInt32(bytes[place + offset] & 0x3F) }
@@ -14,6 +15,7 @@ extension UTF8 {
     }
 
     /// Writes a scalar, of up to four bytes, and moves the pointer behind it.
+    @inline(__always)
     static func write(_ scalar: UInt32, to out: inout UnsafeMutablePointer<UInt8>) {
         func append(_ bits: UInt32) {
             out.pointee = UInt8(truncatingIfNeeded: bits)

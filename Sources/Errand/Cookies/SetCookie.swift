@@ -35,11 +35,11 @@ struct SetCookie: Sendable, Equatable {
     /// Reads a line; `nil` if it sets no cookie, because it has a control character, is too long, has too many
     /// attributes, or has neither a name nor a value.
     init?(_ line: some StringProtocol) {
-        let bytes = Substring(line).utf8
+        let line = Substring(line)
         // A server that gets a control character back refuses the request, and with it every request.
-        guard bytes.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
-        var parts = bytes.split(
-            separator: UInt8(ascii: ";"), maxSplits: Self.mostAttributes + 1, omittingEmptySubsequences: false)[...]
+        guard line.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return nil }
+        var parts = line.split(
+            separator: ";", maxSplits: Self.mostAttributes + 1, omittingEmptySubsequences: false)[...]
         guard let pair = parts.popFirst(), parts.count <= Self.mostAttributes else { return nil }
         let (name, value) = Self.pair(pair)
         // A line without an equals sign is a value without a name.
@@ -53,9 +53,9 @@ struct SetCookie: Sendable, Equatable {
     }
 
     /// Returns the two sides of the first equals sign, without spaces around them.
-    private static func pair(_ text: Substring.UTF8View) -> (name: Substring, value: Substring?) {
-        guard let sign = text.firstIndex(of: UInt8(ascii: "=")) else { return (Substring(text).trimmed, nil) }
-        return (Substring(text[..<sign]).trimmed, Substring(text[text.index(after: sign)...]).trimmed)
+    private static func pair(_ text: Substring) -> (name: Substring, value: Substring?) {
+        guard let sign = text.firstIndex(of: "=") else { return (text.trimmed, nil) }
+        return (text[..<sign].trimmed, text[text.utf8.index(after: sign)...].trimmed)
     }
 
     private mutating func readAttribute(_ name: String, _ value: Substring) {

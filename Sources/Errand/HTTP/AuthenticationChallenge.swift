@@ -58,7 +58,7 @@ private enum AuthenticationChallenge {
         var found: [(scheme: String, parameters: [String: String])] = []
         var names = 0
         while names < FieldParser.mostElements {
-            parser.skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
+            parser.skip(while: isSeparator)
             guard !parser.isAtEnd else { break }
             guard let name = parser.token() else {
                 // What is no name belongs to nothing.
@@ -70,7 +70,7 @@ private enum AuthenticationChallenge {
             parser.skipSpaces()
             if parser.skip(UInt8(ascii: "=")) {
                 parser.skipSpaces()
-                let text = parser.quotedText() ?? parser.take { !separators.contains($0) }.description
+                let text = parser.quotedText() ?? parser.take { !isSeparator($0) }.description
                 let name = name.lowercased()
                 // A parameter occurs once; the first counts, as a later one may have been added on the way.
                 if let last = found.indices.last, found[last].parameters[name] == nil {
@@ -84,7 +84,7 @@ private enum AuthenticationChallenge {
         return found.map { HTTPHeaders.Challenge(scheme: $0.scheme, parameters: $0.parameters) }
     }
 
-    private static let separators: Set<UInt8> = [UInt8(ascii: ","), 0x20, 0x09]
+    private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ",") || byte == 0x20 || byte == 0x09 }
 
     /// Skips the one value that some schemes have in place of parameters.
     private static func skipToken68(_ parser: inout FieldParser) {

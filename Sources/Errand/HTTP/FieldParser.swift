@@ -37,14 +37,16 @@ struct FieldParser {
         return true
     }
 
+    @inline(__always)
     mutating func skip(while isSkipped: (UInt8) -> Bool) {
-        while let next, isSkipped(next) { position = bytes.index(after: position) }
+        position = rest.firstIndex { !isSkipped($0) } ?? bytes.endIndex
     }
 
     /// Skips spaces and tabs, which are allowed around the parts of most fields.
     mutating func skipSpaces() { skip(while: Self.isSpace) }
 
     /// Reads the bytes up to the first that does not belong to the part.
+    @inline(__always)
     mutating func take(while isPart: (UInt8) -> Bool) -> Substring {
         let start = position
         skip(while: isPart)
@@ -109,19 +111,24 @@ extension FieldParser {
     mutating func element() -> Substring? {
         skip { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
         guard !isAtEnd else { return nil }
-        var (isQuoted, isEscaped) = (false, false)
-        return take { byte in
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if isQuoted {
-                isEscaped = byte == UInt8(ascii: "\\")
-            } else if byte == UInt8(ascii: ",") {
+        let start = position
+        let end = rest.firstIndex(found: { bytes in
+            var (isQuoted, isEscaped) = (false, false)
+            return bytes.firstIndex { byte in
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\"") {
+                    isQuoted.toggle()
+                } else if isQuoted {
+                    isEscaped = byte == UInt8(ascii: "\\")
+                } else {
+                    return byte == UInt8(ascii: ",")
+                }
                 return false
             }
-            return true
-        }.trimmed
+        })
+        position = end ?? bytes.endIndex
+        return Substring(bytes[start..<position]).trimmed
     }
 
     /// The most elements that are read. No list that is meant seriously has more.

@@ -27,7 +27,13 @@ extension StringProtocol {
     /// Returns whether the texts are equal, byte by byte.
     @inline(__always)
     fileprivate func hasSameBytes(as other: some StringProtocol) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        guard utf8.count == other.utf8.count else { return false }
+        let areEqual = utf8.withContiguousStorageIfAvailable { left in
+            other.utf8.withContiguousStorageIfAvailable { right in
+                left.baseAddress == right.baseAddress || left.elementsEqual(right)
+            }
+        }
+        return (areEqual ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 }
 
@@ -122,6 +128,29 @@ extension StringProtocol {
 extension Character {
     /// The byte of a character of ASCII; `nil` for any other, and for a line break of two bytes.
     fileprivate var onlyByte: UInt8? { utf8.count == 1 ? utf8.first : nil }
+}
+
+// MARK: Bytes
+
+extension Substring.UTF8View {
+    // Several times as fast as the standard library's, which ask for each byte how the text is stored.
+
+    func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
+
+    func firstIndex(of byte: UInt8) -> Index? { firstIndex { $0 == byte } }
+
+    @inline(__always)
+    func firstIndex(where isSought: (UInt8) -> Bool) -> Index? { firstIndex(found: { $0.firstIndex(where: isSought) }) }
+
+    /// Returns the place that a closure finds, given as its distance from the first byte.
+    @inline(__always)
+    func firstIndex(found: (UnsafeBufferPointer<UInt8>) -> Int?) -> Index? {
+        let distance = withContiguousStorageIfAvailable(found) ?? Array(self).withUnsafeBufferPointer(found)
+        return distance.map { index(startIndex, offsetBy: $0) }
+    }
+
+    @inline(__always)
+    func allSatisfy(_ isRight: (UInt8) -> Bool) -> Bool { firstIndex { !isRight($0) } == nil }
 }
 
 // MARK: Search
