@@ -5,7 +5,8 @@ import Synchronization
 /// Admission takes it, and the send uses it as its last act before the first byte: what counts for the limit is that
 /// instant. If a middleware or a queue for connections has delayed the send, the permit comes back that much later;
 /// otherwise sends that were delayed could leave in a bunch. If it has come back in the meantime, the send takes
-/// another, ahead of the queue. So does the second send of a middleware that sends twice.
+/// another, ahead of the queue. So does the second send of a middleware that sends twice. A transport that has to open
+/// a connection first says when that is done, and the permit counts from there.
 ///
 /// Dropping an unused permit gives it back: after a cancellation, when a middleware responds by itself, during a wait
 /// for a token.
@@ -36,23 +37,29 @@ final class Permit: SendPermit {
 
     var end: Instant { Instant(nanoseconds: usableUntil.load(ordering: .relaxed)) }
 
-    /// Uses the permit for a send at that instant. Returns `false` if it has been used or given back, or has come back
-    /// to the limiter in the meantime.
-    func use(at instant: Instant) -> Bool {
-        guard claim() else { return false }
-        guard hasEnd || instant > taken.advanced(by: Self.tolerance) else { return true }
-        return renew(takenAt: taken, at: instant)
+    /// Uses the permit for a send at that instant. Returns from when it counts; `nil` if it has been used or given
+    /// back, or has come back to the limiter in the meantime.
+    func use(at instant: Instant) -> Instant? {
+        guard claim() else { return nil }
+        guard hasEnd || instant > taken.advanced(by: Self.tolerance) else { return taken }
+        return renew(takenAt: taken, at: instant) ? instant : nil
     }
 
-    /// Takes and uses another permit, ahead of the queue. Returns how long it waited.
-    func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration {
+    /// Takes and uses another permit, ahead of the queue. Returns how long it waited, and from when it counts.
+    func takeAnother(in scope: CallScope) async throws(ServiceError) -> (wait: Duration, use: Instant) {
         var wait = Duration.zero
         while true {
             let grant = try await limiter.take(cost: cost, isUrgent: true, before: deadline, in: scope)
             wait += grant.wait
+            guard hasEnd else { return (wait, grant.taken) }
             // A permit that can end may have done so before its task continued.
-            if !hasEnd || renew(takenAt: grant.taken, at: limiter.time.now) { return wait }
+            let now = limiter.time.now
+            if renew(takenAt: grant.taken, at: now) { return (wait, now) }
         }
+    }
+
+    func delay(from use: Instant, to instant: Instant) {
+        limiter.delay(cost: cost, usedAt: use, to: instant)
     }
 
     private func renew(takenAt instant: Instant, at now: Instant) -> Bool {
@@ -96,6 +103,9 @@ package protocol PermitSource: Sendable {
     /// Counts permits that were taken at `instant` as taken now. Returns whether all of them were still out.
     @discardableResult
     mutating func renew(_ cost: Int, takenAt instant: Instant, at now: Instant) -> Bool
+    /// Counts permits that were taken at `instant` as taken now, also if they have come back since. Is not called if
+    /// the permits can end.
+    mutating func delay(_ cost: Int, takenAt instant: Instant, to now: Instant)
     /// Returns unused permits that were taken at `instant`.
     mutating func giveBack(_ cost: Int, takenAt instant: Instant)
     /// Empties the source, so that its permits come back one by one from `instant` on.
@@ -105,4 +115,5 @@ package protocol PermitSource: Sendable {
 extension PermitSource {
     package static var permitsEnd: Bool { false }
     package func end(usedAt instant: Instant) -> Instant { .distantFuture }
+    package mutating func delay(_ cost: Int, takenAt instant: Instant, to now: Instant) {}
 }

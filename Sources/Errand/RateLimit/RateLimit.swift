@@ -11,12 +11,17 @@ public struct RateLimit: Sendable, Hashable {
         package var period: Duration
         /// Whether sends are also spaced evenly within the period.
         package var isSmooth: Bool
+        /// What is added to the period, because requests do not arrive as evenly as they leave.
+        package var margin = Duration.zero
 
         package init(permits: Int, period: Duration, isSmooth: Bool) {
             self.permits = permits
             self.period = period
             self.isSmooth = isSmooth
         }
+
+        /// How long a permit is out.
+        package var span: Duration { period + margin }
     }
 
     package let windows: [Window]
@@ -43,6 +48,22 @@ public struct RateLimit: Sendable, Hashable {
         RateLimit(windows: limits.flatMap(\.windows))
     }
 
+    /// Returns the limit with a margin: each permit comes back that much later.
+    ///
+    ///     $0.rateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
+    ///
+    /// The network delays some requests more than others, so requests that leave a period apart can arrive a little
+    /// closer together. Set a margin for a server that refuses or punishes that; it should be as long as the delays
+    /// differ. Of several limits, each gets the margin.
+    public func margin(_ duration: Duration) -> RateLimit {
+        RateLimit(
+            windows: windows.map { window in
+                var window = window
+                window.margin = duration
+                return window
+            })
+    }
+
     /// The largest possible cost of one request.
     var largestCost: Int { windows.map(\.permits).min() ?? .max }
 
@@ -59,6 +80,9 @@ public struct RateLimit: Sendable, Hashable {
             if window.period <= .zero {
                 return "a rate limit's period of \(window.period.displayText) must be longer than zero"
             }
+            if window.margin < .zero {
+                return "a rate limit's margin of \(window.margin.displayText) must not be shorter than zero"
+            }
         }
         return nil
     }
@@ -67,8 +91,14 @@ public struct RateLimit: Sendable, Hashable {
 extension RateLimit: CustomStringConvertible {
     /// The limit as readable text: `5 per 1 s and 100 per 60 s`.
     public var description: String {
-        guard !windows.isEmpty else { return "unlimited" }
-        return windows.map { "\($0.permits) per \($0.period.displayText)\($0.isSmooth ? ", evenly spaced" : "")" }
-            .joined(separator: " and ")
+        windows.isEmpty ? "unlimited" : windows.map(\.description).joined(separator: " and ")
+    }
+}
+
+extension RateLimit.Window: CustomStringConvertible {
+    package var description: String {
+        var text = "\(permits) per \(period.displayText)"
+        if margin != .zero { text += " with a margin of \(margin.displayText)" }
+        return isSmooth ? text + ", evenly spaced" : text
     }
 }

@@ -167,6 +167,11 @@ public final class RateLimiter: Sendable {
         state.withLock { $0.renew(cost, takenAt: instant, at: now) }
     }
 
+    /// Counts permits of this limiter alone that were taken at `instant` as taken now, also if they have come back.
+    func delayOwn(cost: Int, takenAt instant: Instant, to now: Instant) {
+        state.withLock { $0.delay(cost, takenAt: instant, to: now) }
+    }
+
     /// Returns unused permits of this limiter alone that were taken at `instant`.
     func giveBackOwn(cost: Int, takenAt instant: Instant) {
         state.withLock { $0.giveBack(cost, takenAt: instant) }

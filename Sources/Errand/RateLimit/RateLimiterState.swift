@@ -131,6 +131,11 @@ extension RateLimiter.State {
         return source.renew(cost, takenAt: instant, at: now) ? source.end(usedAt: now) : nil
     }
 
+    mutating func delay(_ cost: Int, takenAt instant: Instant, to now: Instant) {
+        source.delay(cost, takenAt: instant, to: now)
+        sourceWithoutPause?.delay(cost, takenAt: instant, to: now)
+    }
+
     mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         source.giveBack(cost, takenAt: instant)
         sourceWithoutPause?.giveBack(cost, takenAt: instant)

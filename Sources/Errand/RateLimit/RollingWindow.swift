@@ -15,7 +15,7 @@ package struct RollingWindow: Sendable {
     private let isSmooth: Bool
 
     init(_ window: RateLimit.Window) {
-        self.init(permits: window.permits, period: window.period, isSmooth: window.isSmooth)
+        self.init(permits: window.permits, period: window.span, isSmooth: window.isSmooth)
     }
 
     /// Creates a window with all its permits available.
@@ -114,6 +114,14 @@ package struct RollingWindow: Sendable {
         giveBack(cost, takenAt: instant)
         insert(cost, at: now.advanced(by: period, times: 1))
         if spacing > 0 { nextSlot = max(slot, now.advanced(by: spacing, times: cost)) }
+    }
+
+    /// Counts permits that were taken at `instant` as taken now, also if they have come back since: then, for a
+    /// period, more may be out than there are.
+    package mutating func delay(_ cost: Int, takenAt instant: Instant, to now: Instant) {
+        if holds(cost, takenAt: instant, at: now) { return renew(cost, takenAt: instant, at: now) }
+        insert(cost, at: now.advanced(by: period, times: 1))
+        if spacing > 0 { nextSlot = max(nextSlot, now.advanced(by: spacing, times: cost)) }
     }
 
     /// Returns unused permits that were taken at `instant`.

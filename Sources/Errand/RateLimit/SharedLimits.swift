@@ -87,6 +87,13 @@ extension RateLimiter {
         return nil
     }
 
+    /// Counts permits that were used at `instant` as used now, because the request leaves only now. If they have come
+    /// back in the meantime, others may have them: then these wait longer for the next.
+    func delay(cost: Int, usedAt instant: Instant, to now: Instant) {
+        delayOwn(cost: cost, takenAt: instant, to: now)
+        shared?.delay(cost: cost, usedAt: instant, to: now)
+    }
+
     /// Returns unused permits.
     func giveBack(cost: Int, takenAt instant: Instant) {
         giveBackOwn(cost: cost, takenAt: instant)

@@ -53,6 +53,11 @@ package struct TokenBucket: PermitSource {
         return true
     }
 
+    /// Counts permits that were taken at `instant` as taken now, also if they have come back since.
+    package mutating func delay(_ cost: Int, takenAt instant: Instant, to now: Instant) {
+        for index in windows.indices { windows[index].delay(cost, takenAt: instant, to: now) }
+    }
+
     /// Returns unused permits that were taken at `instant`.
     package mutating func giveBack(_ cost: Int, takenAt instant: Instant) {
         guard cost > 0 else { return }

@@ -20,8 +20,13 @@ final class Send: Sendable {
         var hasWaited = false
         /// Whether the transport is still to get the permit that its client has used.
         var hasUsedPermit: Bool
+        /// From when the permit counts; `nil` before its use.
+        var permitUse: Instant?
         var isOver = false
     }
+
+    /// A delay of the first byte up to which the permit counts from its use: nearly all requests leave that soon.
+    private static let tolerance = Duration.milliseconds(1)
 
     let scope = CallScope()
     let timeout: Duration?
@@ -93,7 +98,9 @@ final class Send: Sendable {
         if lock?.isLost == true { return false }
         guard let permit else { return true }
         let (start, hasWaited) = state.withLock { ($0.start, $0.hasWaited) }
-        return permit.use(at: hasWaited || permit.hasEnd ? time.now : start)
+        guard let use = permit.use(at: hasWaited || permit.hasEnd ? time.now : start) else { return false }
+        state.withLock { $0.permitUse = use }
+        return true
     }
 
     /// Uses the permit for the transport, likewise. If the transport does not say that it does so, the client has used
@@ -122,9 +129,24 @@ final class Send: Sendable {
         try checkLock()
         guard let permit else { return }
         note(.waitingForPermit)
-        reporter.noteWait(forPermit: try await permit.takeAnother(in: scope))
+        let (wait, use) = try await permit.takeAnother(in: scope)
+        state.withLock { $0.permitUse = use }
+        reporter.noteWait(forPermit: wait)
         try checkLock()
         note(.preparing)
+    }
+
+    /// Notes that the first byte leaves now: the permit counts from this instant. One with an end counts from its use,
+    /// because others have it after the end, and the request does not leave any more.
+    func noteFirstByte() {
+        guard let permit, !permit.hasEnd else { return }
+        let now = time.now
+        let use: Instant? = state.withLock { state in
+            guard let use = state.permitUse, now > use.advanced(by: Self.tolerance) else { return nil }
+            state.permitUse = now
+            return use
+        }
+        if let use { permit.delay(from: use, to: now) }
     }
 
     /// Throws if the refresh that sends has lost its lock.
@@ -185,8 +207,10 @@ protocol SendPermit: AnyObject, Sendable {
     var hasEnd: Bool { get }
     /// The end, as it is now.
     var end: Instant { get }
-    /// Uses the permission for a send at that instant. Returns `false` if its time is over.
-    func use(at instant: Instant) -> Bool
-    /// Takes and uses another permission. Returns how long it waited.
-    func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration
+    /// Uses the permission for a send at that instant. Returns from when it counts; `nil` if its time is over.
+    func use(at instant: Instant) -> Instant?
+    /// Takes and uses another permission. Returns how long it waited, and from when it counts.
+    func takeAnother(in scope: CallScope) async throws(ServiceError) -> (wait: Duration, use: Instant)
+    /// Counts a permission without an end from another instant than that of its use.
+    func delay(from use: Instant, to instant: Instant)
 }

@@ -99,6 +99,13 @@ public struct TransportContext: Sendable {
         if !usePermitAtOnce() { try await takePermit() }
     }
 
+    /// Notes that the first byte of the request leaves now, for a transport that opens a connection after
+    /// ``usePermit()``: the permit counts from this instant, so that the server does not get more than the limit when
+    /// several connections are ready at once.
+    public func noteFirstByte() {
+        send.noteFirstByte()
+    }
+
     /// How long the first byte may still be sent after ``usePermit()``; `nil` if that has no end. It has one if the
     /// permit is shared with other nodes, which get it when that time is over.
     public var permitTimeLeft: Duration? { permitEnd?() }

@@ -18,7 +18,7 @@ struct SharedLimitSettings: Hashable, Sendable {
     init(_ window: RateLimit.Window, weight: Int = 1, lowering: LimitLowering? = nil, lifetime: Duration) {
         permits = window.permits
         // One hundredth more, for a clock that is fast by so much.
-        period = .nanoseconds(Int64((Double(window.period.wholeNanoseconds) * 1.01).rounded(.up)))
+        period = .nanoseconds(Int64((Double(window.span.wholeNanoseconds) * 1.01).rounded(.up)))
         isSmooth = window.isSmooth
         self.weight = min(max(weight, Self.weights.lowerBound), Self.weights.upperBound)
         self.lowering = lowering

@@ -84,7 +84,7 @@ import Testing
         let limiter = RateLimiter(.requests(1, per: .seconds(100)), time: clock)
         try await clock.run {
             let (first, second) = (try permit(of: limiter), CallContext(time: clock).transmission)
-            #expect(first.use(at: clock.now))
+            #expect(first.use(at: clock.now) != nil)
             let send = Send(timeout: .seconds(30), time: clock, reporter: second, permit: first)
             try send.begin()
             #expect(!send.usePermit(), "a permit is for one send")
@@ -109,6 +109,86 @@ import Testing
             #expect(!send.usePermitInTransport())
             try await send.takePermit()
             #expect(limiter.snapshot.available == 0)
+            send.end()
+        }
+    }
+
+    @Test(
+        "C1: a permit counts from the first byte, if its connection took a while; also in the limiter of all",
+        arguments: [false, true])
+    func firstByte(isWithin: Bool) async throws {
+        let all = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        let limiter = isWithin ? RateLimiter(.requests(2, per: .seconds(10)), within: all) : all
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            #expect(send.usePermit())
+            // Twice: from the second on, nothing changes if no more than a millisecond has passed.
+            for (wait, passed) in [(Duration.seconds(3), Int64(3000)), (.seconds(4), 7000), (.milliseconds(1), 7000)] {
+                try await clock.sleep(for: wait)
+                send.noteFirstByte()
+                #expect(all.snapshot.nextGrant == .ms(passed + 10_000))
+            }
+            #expect(limiter.snapshot.available == (isWithin ? 1 : 0))
+            send.end()
+        }
+    }
+
+    @Test("C1: a permit that has come back before the first byte is counted again, and another call waits for it")
+    func lateFirstByte() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            #expect(send.usePermit())
+            try await clock.sleep(for: .seconds(11))
+            try await limiter.acquire()
+            try await clock.sleep(for: .seconds(1))
+            send.noteFirstByte()
+            #expect(limiter.snapshot.nextGrant == .ms(22_000))
+            try await limiter.acquire()
+            #expect(clock.elapsed == .seconds(22))
+            send.end()
+        }
+    }
+
+    @Test("C1: another permit, taken because the first has come back, counts from the first byte as well")
+    func firstByteOfAnother() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        try await clock.run {
+            let send = try waitingSend(of: limiter)
+            try await clock.sleep(for: .seconds(12))
+            #expect(!send.usePermit())
+            try await send.takePermit()
+            try await clock.sleep(for: .seconds(2))
+            send.noteFirstByte()
+            #expect(limiter.snapshot.nextGrant == .ms(24_000))
+            send.end()
+        }
+    }
+
+    @Test("C1: a pause that ends early does not give back a permit whose first byte left meanwhile")
+    func firstByteInPause() async throws {
+        let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
+        try await clock.run {
+            let send = try send(with: try permit(of: limiter))
+            #expect(send.usePermit())
+            limiter.pause(until: .ms(30_000))
+            try await clock.sleep(for: .seconds(4))
+            send.noteFirstByte()
+            limiter.resume()
+            #expect(limiter.snapshot.nextGrant == .ms(14_000))
+            send.end()
+        }
+    }
+
+    @Test("F4: a permit with an end counts from its use: others have it after the end")
+    func firstByteBeforeEnd() async throws {
+        let send = Send(
+            timeout: nil, time: clock, reporter: CallContext(time: clock).transmission,
+            permit: EndingPermit(end: .ms(9000)))
+        try await clock.run {
+            #expect(send.usePermit())
+            try await clock.sleep(for: .seconds(4))
+            send.noteFirstByte()
             send.end()
         }
     }
@@ -139,14 +219,20 @@ import Testing
             self.end = end
         }
 
-        func use(at instant: Instant) -> Bool {
+        func use(at instant: Instant) -> Instant? {
             isUsed.withLock { isUsed in
                 defer { isUsed = true }
-                return !isUsed
+                return isUsed ? nil : instant
             }
         }
 
-        func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration { .zero }
+        func takeAnother(in scope: CallScope) async throws(ServiceError) -> (wait: Duration, use: Instant) {
+            (.zero, .zero)
+        }
+
+        func delay(from use: Instant, to instant: Instant) {
+            Issue.record("a permit with an end is not delayed")
+        }
     }
 
     @Test("a send whose call ends while it waits for another permit leaves the queue at once")

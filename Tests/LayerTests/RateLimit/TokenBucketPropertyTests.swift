@@ -12,7 +12,7 @@ private struct WindowModel {
     }
 
     func used(in window: RateLimit.Window, endingAt end: Int64) -> Int {
-        let start = end - window.period.wholeNanoseconds
+        let start = end - window.span.wholeNanoseconds
         return taken.reduce(0) { $0 + ($1.at > start && $1.at <= end ? $1.cost : 0) }
     }
 
@@ -105,6 +105,32 @@ private struct WindowModel {
         let isFull = bucket.take(limit.largestCost, at: Instant(nanoseconds: now + 1000))
         #expect(isFull)
         #expect(bucket.available(at: Instant(nanoseconds: now + 2000)) == limit.largestCost)
+    }
+
+    @Test(
+        "C1: where requests leave later than they took their permits, no window of those instants is exceeded",
+        arguments: UInt64(1)...300)
+    func keepsWindowsOfDelayed(seed: UInt64) {
+        var random = SeededRandom(seed)
+        let limit = Self.limit(&random, smooth: false).margin(.nanoseconds(seed % 3))
+        // A permit that has come back before the request leaves is another matter.
+        let shortest = limit.windows.map(\.period.wholeNanoseconds).min() ?? 0
+        var (bucket, model, delayed) = (TokenBucket(limit), WindowModel(limit), [(taken: Int64, left: Int64)]())
+        for now in 0..<Int64(600) {
+            for request in delayed where request.left == now {
+                bucket.delay(1, takenAt: Instant(nanoseconds: request.taken), to: Instant(nanoseconds: now))
+                model.taken.append((now, 1))
+            }
+            delayed.removeAll { $0.left == now }
+            guard random.chance(50), bucket.take(1, at: Instant(nanoseconds: now)) else { continue }
+            if random.chance(50) {
+                model.taken.append((now, 1))
+            } else {
+                delayed.append((now, now + Int64(random.int(1...Int(shortest) - 1))))
+            }
+        }
+        #expect(model.isKept, "\(limit)")
+        #expect(bucket.available(at: Instant(nanoseconds: 2000)) == limit.largestCost)
     }
 
     @Test("C5: the estimate for the last waiter is never too late", arguments: UInt64(1)...300)

@@ -164,7 +164,9 @@ final class CurlExchange: Sendable {
     private func note(_ step: ccurl_step) {
         switch step {
         case CCURL_SHARED: pool.noteStreams(of: origin)
-        case CCURL_CONNECTED: context.note(.waitingForResponse)
+        case CCURL_CONNECTED:
+            context.noteFirstByte()
+            context.note(.waitingForResponse)
         case CCURL_PROGRESS: context.noteProgress()
         case CCURL_HEAD_COMPLETE:
             context.note(.receiving)

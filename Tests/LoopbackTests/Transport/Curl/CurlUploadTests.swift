@@ -67,12 +67,16 @@ import Testing
         var hasEnd: Bool { false }
         var end: Instant { .distantFuture }
 
-        func use(at instant: Instant) -> Bool {
+        func use(at instant: Instant) -> Instant? {
             uses.update { $0.append(instant) }
-            return true
+            return instant
         }
 
-        func takeAnother(in scope: CallScope) async throws(ServiceError) -> Duration { .zero }
+        func takeAnother(in scope: CallScope) async throws(ServiceError) -> (wait: Duration, use: Instant) {
+            (.zero, .zero)
+        }
+
+        func delay(from use: Instant, to instant: Instant) {}
     }
 
     @Test("C1: the permit of a request that waits for the end of an empty stream counts from the end of that wait")

@@ -87,6 +87,31 @@ struct CurlFirstCallsTests {
         #expect(ends == Array(repeating: "200", count: 7) + ["\(ServiceError.cancelled)"])
     }
 
+    @Test("C1: the permit of a call counts from when its connection is open")
+    func permit() async throws {
+        let authority = try await TestAuthority()
+        let script = """
+            shake_hands = begin
+
+            def begin(context, plain, number):
+                time.sleep(0.3)
+                shake_hands(context, plain, number)
+
+            def serve(connection, number):
+                head(connection)
+                connection.sendall(b"HTTP/1.1 204 No Content\\r\\n\\r\\n")
+            """
+        let server = try await PythonServer(authority.issue(), script)
+        let client = APIClient(server.url) {
+            $0.transport = authority.transport()
+            $0.rateLimit = .requests(1, per: .seconds(1000))
+        }
+        let time: any TimeSource = .system
+        let start = time.now
+        try await client.run(Endpoint<NoContent>.get("a"))
+        #expect(client.limiter.snapshot.nextGrant >= start.advanced(by: .seconds(1000.3)))
+    }
+
     @Test("C44: if the first call is cancelled during its handshake, the next one makes a connection")
     func cancelled() async throws {
         let authority = try await TestAuthority()
