@@ -7,9 +7,8 @@ extension ExampleServer {
         public var requests: Int
         /// The period, wherever it begins.
         public var period: Duration
-        /// How much closer together requests may arrive than they were sent: the first request had to connect, the
-        /// later ones did not. Without a tolerance, a client that keeps to the limit exactly would be refused now and
-        /// then.
+        /// How much closer together requests may arrive than they were sent: some are delayed more than others. Without
+        /// a tolerance, a client that keeps to the limit exactly would be refused now and then.
         public var tolerance: Duration
 
         /// Creates a limit; five requests a second by default.

@@ -17,6 +17,12 @@ struct RateLimitSamples {
         let client = APIClient("https://api.example.com") {
             $0.rateLimit = .smooth(5, per: .seconds(1))  // one every 200 ms
         }
+        let careful: RateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
+        #expect(careful.description == "5 per 1 s with a margin of 50 ms")
+        let strict = APIClient("https://api.example.com") {
+            $0.rateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
+        }
+        #expect(strict.limiter.limit == careful)
         let export: Endpoint<[User]> = .friends.permits(3)  // an attempt takes three permits
         let snapshot = client.limiter.snapshot
         print(snapshot.available ?? .max, snapshot.waiters, snapshot.pausedUntil == nil)

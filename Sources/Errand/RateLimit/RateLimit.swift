@@ -53,8 +53,8 @@ public struct RateLimit: Sendable, Hashable {
     ///     $0.rateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
     ///
     /// The network delays some requests more than others, so requests that leave a period apart can arrive a little
-    /// closer together. Set a margin for a server that refuses or punishes that; it should be as long as the delays
-    /// differ. Of several limits, each gets the margin.
+    /// closer together. Set a margin for a server that refuses these: the difference between the longest delay and the
+    /// shortest. Of several limits, each gets the margin, in place of one that it had.
     public func margin(_ duration: Duration) -> RateLimit {
         RateLimit(
             windows: windows.map { window in
@@ -81,7 +81,7 @@ public struct RateLimit: Sendable, Hashable {
                 return "a rate limit's period of \(window.period.displayText) must be longer than zero"
             }
             if window.margin < .zero {
-                return "a rate limit's margin of \(window.margin.displayText) must not be shorter than zero"
+                return "a rate limit's margin of \(window.margin.displayText) must not be negative"
             }
         }
         return nil

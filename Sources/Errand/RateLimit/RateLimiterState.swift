@@ -188,7 +188,9 @@ extension RateLimiter.State {
     }
 
     private func available(at now: Instant) -> Int? {
-        guard let held, let all = source.available(at: now) else { return source.available(at: now) }
+        guard let all = source.available(at: now) else { return nil }
+        // More may be out than there are, where requests have left late.
+        guard let held else { return max(0, all) }
         return held.needed(for: 0, isUrgent: false).map { max(0, all - $0) } ?? 0
     }
 

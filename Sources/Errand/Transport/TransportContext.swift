@@ -102,6 +102,9 @@ public struct TransportContext: Sendable {
     /// Notes that the first byte of the request leaves now, for a transport that opens a connection after
     /// ``usePermit()``: the permit counts from this instant, so that the server does not get more than the limit when
     /// several connections are ready at once.
+    ///
+    /// A permit that is shared with other nodes counts from its use all the same. So does one that was used up to a
+    /// millisecond ago.
     public func noteFirstByte() {
         send.noteFirstByte()
     }

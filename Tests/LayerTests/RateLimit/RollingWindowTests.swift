@@ -38,6 +38,6 @@ import Testing
             #expect(bucket.available(at: .ms(next - 1)) == 0 && bucket.available(at: .ms(next)) == 1)
         }
         let problem = RateLimit.requests(1, per: .seconds(1)).margin(.milliseconds(-1)).problem
-        #expect(problem == "a rate limit's margin of -1 ms must not be shorter than zero")
+        #expect(problem == "a rate limit's margin of -1 ms must not be negative")
     }
 }
