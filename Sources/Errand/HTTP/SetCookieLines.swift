@@ -25,7 +25,7 @@ enum SetCookieLines {
     /// Takes time in proportion to the text, whatever a server has made of it.
     private static func split(_ text: String, isJoined: Bool) -> [String] {
         let bytes = text.utf8
-        guard text[...].utf8.contains(UInt8(ascii: ",")) else { return [text] }
+        guard text.firstIndex(of: ",") != nil else { return [text] }
         var lines: [String] = []
         var (start, index) = (bytes.startIndex, bytes.startIndex)
         // Whether a comma may end the part of the line that is being read.

@@ -53,8 +53,8 @@ public struct RateLimit: Sendable, Hashable {
     ///     $0.rateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
     ///
     /// The network delays some requests more than others, so requests that leave a period apart can arrive a little
-    /// closer together. Set a margin for a server that refuses these: the difference between the longest delay and the
-    /// shortest. Of several limits, each gets the margin, in place of one that it had.
+    /// closer together. Set a margin for a server that refuses these; the difference between the longest delay and the
+    /// shortest is enough. Of several limits, each gets the margin, in place of one that it had.
     public func margin(_ duration: Duration) -> RateLimit {
         RateLimit(
             windows: windows.map { window in

@@ -32,6 +32,15 @@ import Testing
 
     private func written(_ step: LimitNode.Step) throws -> LimitRecord { try #require(step.write) }
 
+    @Test("the margin of a limit belongs to the period that nodes share, which is longer by a hundredth")
+    func margin() {
+        for (margin, period) in [(0, 1010), (100, 1111)] {
+            let limit = RateLimit.requests(20, per: .seconds(1)).margin(.milliseconds(margin))
+            let settings = SharedLimitSettings(limit.windows[0], lifetime: .seconds(6))
+            #expect(settings.period == .milliseconds(period))
+        }
+    }
+
     @Test("a node that finds no record begins one; one that has seen it go waits for a lifetime and a period")
     func none() {
         var new = LimitNode(id: "a", settings: settings)

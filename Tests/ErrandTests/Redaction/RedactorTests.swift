@@ -111,7 +111,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "C90: an @ before the slashes of a URL does not stop the search for a password",
+        "C90: a URL with an @ before its slashes is shown, and does not end the process",
         arguments: ["a@b//c:d", "@//:x", "a@b//", "@//", "//:x@", "x@y//[::1]:z"])
     func early(text: String) {
         let shown = "\(["Location": text] as HTTPHeaders)"

@@ -20,6 +20,13 @@ import Testing
         return send
     }
 
+    /// A send that has used its permit of that limiter.
+    private func begunSend(of limiter: RateLimiter) throws -> Send {
+        let send = try send(with: try permit(of: limiter))
+        #expect(send.usePermit())
+        return send
+    }
+
     /// A send that waits for a connection, with a permit of that limiter.
     private func waitingSend(of limiter: RateLimiter) throws -> Send {
         let send = try send(with: try permit(of: limiter))
@@ -120,9 +127,8 @@ import Testing
         let all = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         let limiter = isWithin ? RateLimiter(.requests(2, per: .seconds(10)), within: all) : all
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            #expect(send.usePermit())
-            // Twice: from the second on, nothing changes if no more than a millisecond has passed.
+            let send = try begunSend(of: limiter)
+            // The last time, no more than a millisecond has passed, and nothing changes.
             for (wait, passed) in [(Duration.seconds(3), Int64(3000)), (.seconds(4), 7000), (.milliseconds(1), 7000)] {
                 try await clock.sleep(for: wait)
                 send.noteFirstByte()
@@ -137,8 +143,7 @@ import Testing
     func lateFirstByte() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            #expect(send.usePermit())
+            let send = try begunSend(of: limiter)
             try await clock.sleep(for: .seconds(11))
             try await limiter.acquire()
             try await clock.sleep(for: .seconds(1))
@@ -169,8 +174,7 @@ import Testing
     func firstByteInPause() async throws {
         let limiter = RateLimiter(.requests(1, per: .seconds(10)), time: clock)
         try await clock.run {
-            let send = try send(with: try permit(of: limiter))
-            #expect(send.usePermit())
+            let send = try begunSend(of: limiter)
             limiter.pause(until: .ms(30_000))
             try await clock.sleep(for: .seconds(4))
             send.noteFirstByte()
