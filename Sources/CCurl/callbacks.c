@@ -6,6 +6,7 @@
 #if defined(__linux__)
 
 #include "library.h"
+#include "system.h"
 #include "tls.h"
 
 #include <errno.h>
@@ -70,6 +71,7 @@ static void refuse_repetition(ccurl_transfer *transfer) {
         transfer->reason = CCURL_LACKING_HTTP3;
         return;
     }
+    ccurl_sockets_note_repetition(&transfer->loop->sockets, connection, transfer->request.origin);
     const ccurl_second_send send = {
         .has_words = transfer->words[0],
         .asks_for_http1 = was_downgraded(transfer),
@@ -89,7 +91,7 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     ccurl_connection *connection = &transfer->connection;
     ccurl_sockets *sockets = &transfer->loop->sockets;
     // libcurl has given it the connection, even if it does not get to use it. A new one has no maker yet.
-    ccurl_sockets_note_joined(sockets, to_port, from_port);
+    if (!transfer->request.is_local) ccurl_sockets_note_joined(sockets, to_port, from_port);
     if (connection->kind != CCURL_UNCONNECTED) {
         refuse_repetition(transfer);
         return CCURL_PREREQFUNC_ABORT;
@@ -97,16 +99,21 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     ccurl_transfer_move(transfer, CCURL_SENDING);
     bool is_new = ccurl_transfer_get_long(transfer, CCURLINFO_NUM_CONNECTS) > 0;
     connection->kind = is_new ? CCURL_ON_NEW_CONNECTION : CCURL_ON_KEPT_CONNECTION;
-    connection->to_port = to_port;
-    connection->from_port = from_port;
+    // Of a Unix socket, libcurl may name the ports of an earlier connection.
+    connection->to_port = transfer->request.is_local ? 0 : to_port;
+    connection->from_port = transfer->request.is_local ? 0 : from_port;
     if (is_stale(transfer)) {
         // A connection that libcurl closes now has not died.
         ccurl_sockets_release(sockets, connection);
-        // Otherwise libcurl would choose the connection of HTTP/2 or HTTP/3 again for the next request.
-        if (transfer->is_downgraded || ccurl_sockets_is_http3(sockets, connection))
+        // Otherwise libcurl would choose an idle connection of HTTP/2 or HTTP/3 again for the next request.
+        if (!connection->may_be_http1 || transfer->is_downgraded || ccurl_sockets_is_http3(sockets, connection))
             ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
         bool is_kept = transfer->http3 == CCURL_KEEPING_HTTP3;
         transfer->reason = is_kept ? CCURL_LACKING_HTTP3 : CCURL_STALE;
+        return CCURL_PREREQFUNC_ABORT;
+    }
+    if (transfer->request.is_local && !ccurl_is_connected(connection->opened_socket)) {
+        transfer->reason = CCURL_NOT_TAKEN;
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(&transfer->loop->flood);
@@ -164,9 +171,11 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         .origin = transfer->request.origin,
         .is_encrypted = transfer->request.is_encrypted,
         .is_http3 = address->type & SOCK_DGRAM,
+        .is_local = transfer->request.is_local,
         .address = &address->address,
         .length = address->length,
     };
+    connection->opened_socket = opened;
     // One for which there is no memory is used, but once.
     ccurl_sockets_add(&transfer->loop->sockets, opened, &use);
     return opened;

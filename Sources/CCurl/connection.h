@@ -9,12 +9,17 @@ typedef enum { CCURL_UNCONNECTED = 0, CCURL_ON_NEW_CONNECTION, CCURL_ON_KEPT_CON
 
 typedef struct {
     ccurl_connection_kind kind;
-    // How many sockets were opened for it, and the errno with which the system refused one; 0 if it did not.
-    int opened, refusal;
+    // How many sockets were opened for it, the descriptor of the last one, and the errno with which the system refused
+    // one; 0 if it did not.
+    int opened, opened_socket, refusal;
     // When the first of them was, in microseconds; 0 if none was.
     int64_t opened_at;
     // The ports of the connection on which the request was sent last, where libcurl names them.
     int to_port, from_port;
+    // The number of its socket's file, if that is one of HTTP/2 on which a response had come before; and how many
+    // requests had begun on it by then, with this one. 0 if that does not matter.
+    uint64_t shared;
+    int64_t number;
     // The descriptor of the connection that was made for it, plus one; 0 if that is not known. Whether other requests
     // use it too, or might.
     int made_socket;

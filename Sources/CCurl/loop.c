@@ -273,6 +273,9 @@ static void note_end(ccurl_loop *loop, ccurl_transfer *transfer) {
 // Has libcurl let go of a transfer that it has ended with `result`. Returns what the result is to the caller.
 static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code result) {
     note_size(loop, transfer);
+    // It was about to be sent again; newer versions of libcurl read its body again before they connect.
+    if (result == CCURLE_SEND_FAIL_REWIND)
+        ccurl_sockets_note_repetition(&loop->sockets, &transfer->connection, transfer->request.origin);
     if (result == CCURLE_RECV_ERROR || result == CCURLE_SEND_ERROR) note_end(loop, transfer);
     keep_connection(loop, transfer);
     detach(loop, transfer);

@@ -12,7 +12,10 @@ typedef struct {
     size_t count;
 } ccurl_origins;
 
+// Returns the place of an origin in the list; -1 if it is not in there.
+int ccurl_origins_place(const ccurl_origins *list, uint64_t origin);
 bool ccurl_origins_contains(const ccurl_origins *list, uint64_t origin);
-void ccurl_origins_add(ccurl_origins *list, uint64_t origin);
+// Returns the place of an origin, which is added if it is not in there.
+int ccurl_origins_add(ccurl_origins *list, uint64_t origin);
 
 #endif

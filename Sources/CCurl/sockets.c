@@ -37,7 +37,7 @@ bool ccurl_sockets_add(ccurl_sockets *sockets, int socket, const ccurl_purpose *
         .origin = purpose->origin,
     };
     pthread_mutex_unlock(&sockets->guard);
-    ccurl_ports_join(sockets, socket);
+    if (!purpose->is_local) ccurl_ports_join(sockets, socket);
     return true;
 }
 
@@ -91,6 +91,32 @@ void ccurl_sockets_give_up(ccurl_sockets *sockets, int socket) {
 
 // MARK: A request is about to be sent
 
+// Notes that a request begins on the connection.
+static void note_begun(ccurl_watch *watch, ccurl_connection *connection) {
+    watch->requests++;
+    bool is_shared = watch->is_encrypted && !watch->is_http1 && !watch->is_http3;
+    // Before the first response, a server also refuses what is more than it works on at once.
+    connection->shared = is_shared && watch->answered ? watch->inode : 0;
+    connection->number = watch->requests;
+}
+
+void ccurl_sockets_note_repetition(ccurl_sockets *sockets, const ccurl_connection *connection, uint64_t origin) {
+    if (!connection->shared) return;
+    int place = ccurl_origins_place(&sockets->refusing, origin);
+    if (place < 0) {
+        place = ccurl_origins_add(&sockets->refusing, origin);
+        sockets->turnovers[place] = (ccurl_turnover){0};
+    }
+    ccurl_turnover_note(&sockets->turnovers[place], connection->shared, connection->number);
+}
+
+// Returns how many requests a connection may have; 0 if that is not known.
+static int64_t most_requests(const ccurl_sockets *sockets, const ccurl_watch *watch) {
+    if (watch->is_http1 || sockets->refusing.count == 0) return 0;
+    int place = ccurl_origins_place(&sockets->refusing, watch->origin);
+    return place < 0 ? 0 : ccurl_turnover_limit(&sockets->turnovers[place]);
+}
+
 void ccurl_sockets_note_made(
     ccurl_sockets *sockets, ccurl_connection *connection, uint64_t origin, bool is_http1) {
     int count = 0, found = -1;
@@ -106,6 +132,7 @@ void ccurl_sockets_note_made(
     watch->maker = connection;
     watch->is_http1 |= is_http1;
     connection->made_socket = found + 1;
+    note_begun(watch, connection);
 }
 
 void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_port) {
@@ -121,6 +148,8 @@ static ccurl_fitness fitness_of(const ccurl_sockets *sockets, const ccurl_watch 
         .is_http1 = watch->is_http1,
         .is_excluded = watch->is_excluded,
         .has_ended = watch->has_ended,
+        .requests = watch->requests,
+        .most_requests = most_requests(sockets, watch),
         .is_watched = watch->watched & EPOLLIN,
         .is_on_callers_thread = is_on_callers_thread,
         .idle_since = watch->idle_since,
@@ -153,6 +182,7 @@ bool ccurl_sockets_is_stale(
     if (count == 0) return true;
     if (count > 1) return false;
     ccurl_watch *watch = &sockets->watches[found];
+    note_begun(watch, connection);
     // One that was kept once is most likely kept again.
     if (!watch->is_http3) sockets->reused[watch->origin % CCURL_REUSED] = found + 1;
     if (!watch->is_http1) return false;

@@ -9,6 +9,8 @@
 typedef struct {
     uint64_t origin;
     bool is_encrypted, is_http3;
+    // Whether it is a Unix socket, which has no ports: it is never used again, so nothing looks for it.
+    bool is_local;
     // The address of the server.
     const void *address;
     size_t length;
@@ -32,6 +34,8 @@ void ccurl_sockets_note_made(
     ccurl_sockets *sockets, ccurl_connection *connection, uint64_t origin, bool is_http1);
 // Notes that libcurl has given another request the connection with these ports, which was made for an earlier one.
 void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_port);
+// Notes that libcurl is about to send a request again that was sent to that origin on a connection of HTTP/2.
+void ccurl_sockets_note_repetition(ccurl_sockets *sockets, const ccurl_connection *connection, uint64_t origin);
 // Whether the kept connection that a request is about to use must not be used again. If it may, what becomes of it is
 // noted: the system is asked how much the other side has acknowledged, unless that can be asked later.
 bool ccurl_sockets_is_stale(

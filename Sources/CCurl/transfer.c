@@ -111,9 +111,14 @@ void ccurl_transfer_restart(ccurl_transfer *transfer, ccurl_reason former) {
     transfer->reason = CCURL_NO_REASON;
     memset(transfer->words, 0, sizeof transfer->words);
     transfer->connection.kind = CCURL_UNCONNECTED;
+    transfer->connection.shared = 0;
     transfer->upload.position = 0;
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 0);
-    if (former == CCURL_STALE) ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+    if (former != CCURL_STALE) return;
+    // One of HTTP/2 may be in use, so libcurl would choose it again. Another that is idle is as good as a new one.
+    bool may_be_kept = !transfer->connection.may_be_http1 && !transfer->avoids_shared;
+    transfer->avoids_shared = true;
+    if (!may_be_kept) ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
 }
 
 void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular) {
@@ -168,7 +173,7 @@ ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer) { return tr
 bool ccurl_transfer_is_streamed(const ccurl_transfer *transfer) { return transfer->hooks.on_body != NULL; }
 
 bool ccurl_transfer_begins_alone(const ccurl_transfer *transfer) {
-    return transfer->request.is_encrypted && ccurl_transfer_is_streamed(transfer);
+    return transfer->request.is_encrypted && (ccurl_transfer_is_streamed(transfer) || transfer->avoids_shared);
 }
 
 long ccurl_transfer_get_long(const ccurl_transfer *transfer, ccurl_info info) {

@@ -2,7 +2,9 @@
 #ifndef CCURL_WATCHES_H
 #define CCURL_WATCHES_H
 
+#include "ccurl_decisions.h"
 #include "connection.h"
+#include "origins.h"
 
 #include <pthread.h>
 
@@ -34,6 +36,8 @@ typedef struct {
     // The number of the loop's last wait that had begun when the end of its last request was noted, or 0 if that is not
     // noted yet; and of the last one when a request used it again.
     uint64_t idle_since, used_in;
+    // How many requests have begun on it.
+    int64_t requests;
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited
@@ -68,6 +72,9 @@ typedef struct {
     int http3;
     // The kept connections that were used last, by their origins; each entry is a descriptor plus one.
     int reused[CCURL_REUSED];
+    // Those that have refused requests, and how many each takes on a connection of HTTP/2.
+    ccurl_origins refusing;
+    ccurl_turnover turnovers[CCURL_ORIGINS];
     // When libcurl is to read on where there may be something unread, in microseconds; -1 if there is nothing.
     int64_t unread_due;
     // How many waits the loop has begun, and the number of the last one after which it learned of all that had come.

@@ -151,6 +151,13 @@ struct UpstreamSamples {
         return search
     }
 
+    private func local() -> APIClient {
+        var options = CurlTransport.Options()
+        options.unixSocket = "/run/orders/http.sock"
+        let orders = APIClient("http://localhost") { $0.transport = CurlTransport(options) }
+        return orders
+    }
+
     private func check() {
         print("libcurl:", CurlTransport.libraryVersion ?? "none")
     }

@@ -26,6 +26,9 @@ import Darwin
 //     TransportProbe unread URL AUTHORITIES STREAMS OTHER
 //         begins so many streams, which it does not read, and makes calls to the same server; prints how many megabytes
 //         of memory that takes, how long calls to OTHER took beside it, and how many megabytes are left at the end
+//     TransportProbe turnovers URL AUTHORITIES POSTS OTHER
+//         makes so many POSTs, eight at a time; prints how many of the first half have failed, how many of the second,
+//         and how long calls to OTHER took beside it
 //     TransportProbe bodies AUTHORITIES URL...
 //         sends GETs one after the other with one transport, which trusts that file of certificates; prints each body
 //     TransportProbe together AUTHORITIES URL...
@@ -137,6 +140,10 @@ case "peaks":
     try await Peaks(urls: arguments.dropFirst().map(\.self)).report()
 case "unread" where arguments.count == 5:
     try await UnreadStreams(
+        url: arguments[1], authorities: arguments[2], count: Int(arguments[3]) ?? 0, other: arguments[4]
+    ).report()
+case "turnovers" where arguments.count == 5:
+    try await Turnovers(
         url: arguments[1], authorities: arguments[2], count: Int(arguments[3]) ?? 0, other: arguments[4]
     ).report()
 case "bodies":

@@ -85,6 +85,8 @@ typedef enum {
     CCURL_REPEATED,
     // There is no connection of HTTP/3 that was kept. Nothing was sent.
     CCURL_LACKING_HTTP3,
+    // The queue of the Unix socket was full, which libcurl takes for a connection. Nothing was sent.
+    CCURL_NOT_TAKEN,
     // The permit of the rate limit, or the lock of a refresh, ended before the first byte. Nothing was sent.
     CCURL_PERMIT_ENDED,
 } ccurl_reason;
@@ -136,6 +138,8 @@ typedef struct {
     size_t head_limit, body_limit;
     // Whether it goes over TLS.
     bool is_encrypted;
+    // Whether it goes to a Unix socket: then its connection serves no other request.
+    bool is_local;
     // Whether it only reads.
     bool is_safe;
     // Whether it waits for 100 Continue before its body is sent.

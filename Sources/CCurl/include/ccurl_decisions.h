@@ -14,6 +14,8 @@ typedef struct {
     bool is_http1;
     // Whether it takes no more requests; whether it has ended, although libcurl may not have noticed.
     bool is_excluded, has_ended;
+    // How many requests it has had, and how many its server takes on a connection; 0 if that is not known.
+    int64_t requests, most_requests;
     // Whether the system reports to the loop what comes on it.
     bool is_watched;
     // Whether a caller's thread asks. By now, the loop's thread may know more.
@@ -38,6 +40,23 @@ ccurl_fitness ccurl_connection_fitness(const ccurl_kept_connection *kept);
 // come in the second half of the wait. Times are microseconds: now, the start of the request, when such bytes came last
 // on its connection, and the longest silence that it was allowed; 0 for none.
 bool ccurl_was_silent(int64_t now, int64_t started, int64_t answered, int64_t limit);
+
+// How many requests a server takes on a connection of HTTP/2, as its refusals show. nginx (`keepalive_requests`) and
+// others announce with the last one that it is the last, and refuse what was sent meanwhile. libcurl does not say
+// whether a request was refused, or whether its connection died under it, so a request that acts would fail each time.
+typedef struct {
+    // The connection with the last refusal, and how many requests it has taken at most; and how many the one before,
+    // or of several that were similar the one with the fewest. 0 if there was none.
+    uint64_t connection;
+    int64_t taken, taken_before;
+} ccurl_turnover;
+
+// Notes that libcurl is about to send a request again which was, counted from 1, the one with that number on its
+// connection.
+void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number);
+// Returns how many requests a connection may have: one fewer than two in a row have taken, because libcurl 7.88 loses a
+// response that comes together with the end. 0 if their numbers are not similar: they may have ended for another reason.
+int64_t ccurl_turnover_limit(const ccurl_turnover *turnover);
 
 // MARK: What the server has seen
 

@@ -48,9 +48,16 @@ public enum TransportConformance {
         ///
         /// The case creates the transport and shuts it down afterwards. A canceled case ends at once.
         public func check(_ make: @Sendable () throws -> any Transport) async throws {
-            let transport = try make()
             let server = try LoopbackServer()
             defer { server.close() }
+            try await check(against: server, make)
+        }
+
+        /// The same, against that server, which nothing else may use.
+        package func check(
+            against server: LoopbackServer, _ make: @Sendable () throws -> any Transport
+        ) async throws {
+            let transport = try make()
             let (outcomes, outcome) = AsyncStream.makeStream(
                 of: Result<Void, any Error>.self, bufferingPolicy: .bufferingOldest(1))
             // Not a child task: waiting for the child of a transport that hangs would never end. The task ends when the

@@ -6,7 +6,8 @@ import Foundation
 #endif
 import Synchronization
 
-/// A real HTTP/1.1 server on 127.0.0.1, in the test's own process, which can misbehave on demand.
+/// A real HTTP/1.1 server in the test's own process, on 127.0.0.1 or, on Linux, on a Unix socket. It can misbehave on
+/// demand.
 ///
 ///     let server = try LoopbackServer()
 ///     server.on(.get, "/friends", .status(503), .json(#"["Ann"]"#))
@@ -25,10 +26,10 @@ public final class LoopbackServer: Sendable {
     /// The error of a server that could not start: the system has no port or no descriptor for it.
     public struct StartFailure: Error, Sendable {}
 
-    /// The port of the server.
+    /// The port of the server; 0 if it has a Unix socket.
     public let port: Int
     /// The URL of the server, without a path.
-    public var baseURL: String { "http://127.0.0.1:\(port)" }
+    public var baseURL: String { port == 0 ? "http://localhost" : "http://127.0.0.1:\(port)" }
 
     private let core: LoopbackCore
 
@@ -42,6 +43,19 @@ public final class LoopbackServer: Sendable {
         core = LoopbackCore(socket, traffic)
         if isListening { try listen() }
     }
+
+    #if os(Linux)
+    /// Starts a server on a Unix socket at that path of at most 107 bytes, where no file may be yet. The server removes
+    /// the file when it ends. A transport reaches it with `CurlTransport.Options.unixSocket`.
+    public init(unixSocket path: String, isListening: Bool = true) throws(StartFailure) {
+        _ = LoopbackDescriptors.raised
+        let traffic = LoopbackTraffic()
+        guard let socket = LoopbackSocket.bound(to: path, counting: traffic) else { throw StartFailure() }
+        port = 0
+        core = LoopbackCore(socket, traffic)
+        if isListening { try listen() }
+    }
+    #endif
 
     /// Accepts connections from now on. Does nothing if the server listens already, or after `close()`.
     public func listen() throws(StartFailure) {

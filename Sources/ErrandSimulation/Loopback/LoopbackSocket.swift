@@ -20,7 +20,7 @@ final class LoopbackTraffic: Sendable {
     let sent = Atomic(0)
 }
 
-/// A TCP socket on this machine, used from one thread that may block.
+/// A socket on this machine, of TCP or a Unix socket, used from one thread that may block.
 final class LoopbackSocket: Sendable {
     #if canImport(Glibc)
     private static let stream = CInt(SOCK_STREAM.rawValue)
@@ -36,10 +36,13 @@ final class LoopbackSocket: Sendable {
 
     let descriptor: CInt
     private let traffic: LoopbackTraffic
+    /// The file of a Unix socket that listens, which ends with it.
+    private let path: String?
 
-    private init(descriptor: CInt, traffic: LoopbackTraffic) {
+    private init(descriptor: CInt, traffic: LoopbackTraffic, path: String? = nil) {
         self.descriptor = descriptor
         self.traffic = traffic
+        self.path = path
         // A program that is started while the connection is open would keep the connection open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         #if canImport(Darwin)
@@ -64,6 +67,26 @@ final class LoopbackSocket: Sendable {
         }
         return isBound ? (socket, Int(UInt16(bigEndian: address.sin_port))) : nil
     }
+
+    #if os(Linux)
+    /// Binds a Unix socket at that path, where no file may be. Returns `nil` if the system refuses.
+    static func bound(to path: String, counting traffic: LoopbackTraffic) -> LoopbackSocket? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // A zero ends the path.
+        let room = MemoryLayout.size(ofValue: address.sun_path) - 1
+        guard !path.utf8.isEmpty, path.utf8.count <= room else { return nil }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let descriptor = socket(AF_UNIX, stream, 0)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        let socket = LoopbackSocket(descriptor: descriptor, traffic: traffic, path: isBound ? path : nil)
+        return isBound ? socket : nil
+    }
+    #endif
 
     /// Starts to listen. Returns `false` if the system refuses.
     func listens() -> Bool {
@@ -146,5 +169,6 @@ final class LoopbackSocket: Sendable {
 
     deinit {
         if descriptor >= 0 { _ = close(descriptor) }
+        if let path { _ = unlink(path) }
     }
 }

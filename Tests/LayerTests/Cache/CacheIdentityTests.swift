@@ -173,7 +173,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test("K7: the certificates, the pins and the proxy of a transport are its identity, of which nothing can be read")
+    @Test("K7: certificates, pins, proxy and Unix socket are a transport's identity, of which nothing can be read")
     func curl() {
         func identity(_ change: (inout CurlTransport.Options) -> Void) -> String {
             var options = CurlTransport.Options()
@@ -185,6 +185,7 @@ import Testing
             identity { $0.clientCertificate = .init(certificate: "/a", key: "/k") },
             identity { $0.clientCertificate = .init(certificate: "/b", key: "/k") }, identity { $0.proxy = .none },
             identity { $0.proxy = .url("http://user:hunter2@proxy.test") },
+            identity { $0.unixSocket = "/run/a" }, identity { $0.unixSocket = "/run/b" },
         ]
         #expect(Set(all).count == all.count && all[0] == "" && !all.contains { $0.contains("hunter2") })
         #expect(identity { $0.connectionsPerOrigin = 2 } == "")

@@ -42,6 +42,7 @@ struct CurlFailure {
         case CCURL_UPGRADED:
             return failure(.malformed, "the server changed to another protocol, which was not asked for")
         case CCURL_REPEATED: return repeated
+        case CCURL_NOT_TAKEN: return .transport(TransportFailure(.refused, "the server takes no more connections now"))
         case CCURL_PERMIT_ENDED:
             let message = "the permit of the rate limit, or the lock of the refresh, ended before the request was sent"
             return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
@@ -154,6 +155,7 @@ struct CurlFailure {
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
+        if request.is_local { return failure(.refused, String(cString: strerror(facts.connection_error))) }
         return switch facts.connection_error {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
@@ -205,6 +207,13 @@ struct CurlFailure {
 extension ServiceError {
     static var curlHasNoMemory: ServiceError {
         .transport(TransportFailure(.outOfResources, "there is no memory left"))
+    }
+
+    /// This error, or if it is about a connection to that Unix socket, one that names it.
+    func naming(unixSocket path: String?) -> ServiceError {
+        guard let path, case .transport(let failure) = self, failure.kind == .refused else { return self }
+        let words = "the Unix socket \(HTTPSyntax.quoted(path)): \(failure.message)"
+        return .transport(TransportFailure(.refused, words))
     }
 
     static var curlHasNoDescriptors: ServiceError {

@@ -29,10 +29,10 @@ extension CurlTransport {
 
         /// When requests go over HTTP/3, which runs over UDP.
         ///
-        /// It needs libcurl 8.23 or later that was built with it, TLS, and no proxy: one that the environment names for
-        /// `https` counts too, whatever it names as exceptions. Without these, every choice means `never`. Older
-        /// versions of libcurl have faults over HTTP/3 that a server can exploit, and before 7.88 they cannot fall back
-        /// to TCP.
+        /// It needs libcurl 8.23 or later that was built with it, TLS, and neither a proxy nor a Unix socket: a proxy
+        /// that the environment names for `https` counts too, whatever it names as exceptions. Without these, every
+        /// choice means `never`. Older versions of libcurl have faults over HTTP/3 that a server can exploit, and
+        /// before 7.88 they cannot fall back to TCP.
         ///
         /// A request that tries HTTP/3 is sent once: libcurl opens a connection of each kind if the first is slow, and
         /// chooses before anything of the request is sent. After a failure, requests to that origin go over TCP for
@@ -80,6 +80,12 @@ extension CurlTransport {
         /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
         /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
+        /// The path of a Unix socket to which all requests go, whatever the host of their URLs; `nil` by default.
+        ///
+        /// The URL is sent as ever: give the client `http://localhost`, unless the server asks for another host. Each
+        /// request has a connection of its own over HTTP/1.1, and no proxy applies. The path has at most 107 bytes; the
+        /// system does not allow a longer one.
+        public var unixSocket: String?
         /// The greatest number of a client's requests to one origin at once over HTTP/1.1, where each has a connection
         /// of its own; 64 by default. Clients that share the transport do not wait for each other.
         ///
@@ -113,6 +119,7 @@ extension CurlTransport.Options {
         case .none: facts.append("no proxy")
         case .url(let url): facts += ["proxy", url, "\(proxiesLoopback)"]
         }
+        if let unixSocket { facts += ["Unix socket", unixSocket] }
         guard !facts.isEmpty else { return "" }
         return Base64URL.encode(SHA256.hash(of: Data(facts.joined(separator: "\0").utf8)))
     }

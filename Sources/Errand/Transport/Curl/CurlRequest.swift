@@ -31,7 +31,8 @@ struct CurlRequest {
         let isEncrypted = request.url.origin.scheme == "https"
         var facts = ccurl_request(
             origin: origin, head_limit: Self.largestHead, body_limit: context.bodyLimit,
-            is_encrypted: isEncrypted, is_safe: request.method == .get || request.method == .head,
+            is_encrypted: isEncrypted, is_local: options.unixSocket != nil,
+            is_safe: request.method == .get || request.method == .head,
             expects_continue: request.headers["Expect"] != nil, is_plain: isPlain, has_own_proxy: ownProxy != nil,
             may_use_http3: isEncrypted && mayUseHTTP3, permit_end: 0)
         if ccurl_transfer_begin(transfer, &facts) {
@@ -67,12 +68,13 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_PROTOCOLS, CCURLPROTO_HTTP | CCURLPROTO_HTTPS)
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
-        if ccurl_tells_connected() {
+        if ccurl_tells_connected(), options.unixSocket == nil {
             ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
         } else {
             // Before 7.80 libcurl sends a request a second time, unasked, where a connection has died; it takes what
             // comes on a connection between two requests for the next response; and over HTTP/2 it takes a body that
-            // breaks off for a whole one. None of that can happen where each request has a connection of its own.
+            // breaks off for a whole one. None of that can happen where each request has a connection of its own. To a
+            // Unix socket, which has no ports by which it could be told apart, that costs little.
             ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_1_1)
             ccurl_set_long(transfer, CCURLOPT_FORBID_REUSE, 1)
         }
@@ -106,6 +108,13 @@ struct CurlRequest {
             ]
             for result in results { try require(result, "client certificates") }
         }
+        if let path = options.unixSocket {
+            guard (1...107).contains(path.utf8.count), !path.utf8.contains(0) else {
+                let reason = "\(HTTPSyntax.quoted(path)) cannot be the path of a Unix socket: it has 1 to 107 bytes"
+                throw .transport(TransportFailure(.unsupported, reason))
+            }
+            try require(set(CCURLOPT_UNIX_SOCKET_PATH, to: path, on: transfer), "Unix sockets")
+        }
         // `no_proxy` is about the environment's proxy, not about this one.
         if case .url = options.proxy.kind { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
     }
@@ -115,15 +124,20 @@ struct CurlRequest {
     /// environment only libcurl knows.
     private var target: String? {
         let origin = request.url.origin
-        let mayHaveProxy = options.proxy == .environment ? !origin.isLoopback : ownProxy != nil
+        let mayHaveProxy = mayHaveEnvironmentProxy || ownProxy != nil
         guard request.url.path.hasLowercaseEscape, origin.scheme == "https" || !mayHaveProxy else { return nil }
         return request.url.target
+    }
+
+    /// Whether the request goes through the proxy that the environment names, if it names one.
+    private var mayHaveEnvironmentProxy: Bool {
+        options.proxy == .environment && options.unixSocket == nil && !request.url.origin.isLoopback
     }
 
     /// Whether the request may go over HTTP/3. libcurl would refuse it, or a proxy for other hosts may be there because
     /// the network lets nothing else out.
     private var mayUseHTTP3: Bool {
-        guard options.http3 != .never else { return false }
+        guard options.http3 != .never, options.unixSocket == nil else { return false }
         return switch options.proxy.kind {
         case .none: true
         case .url: false
@@ -133,20 +147,19 @@ struct CurlRequest {
 
     /// The proxy that the options name, if the request goes through it.
     private var ownProxy: String? {
-        guard case .url(let url) = options.proxy.kind else { return nil }
+        guard case .url(let url) = options.proxy.kind, options.unixSocket == nil else { return nil }
         return request.url.origin.isLoopback && !options.proxiesLoopback ? nil : url
     }
 
     /// Requests to this machine may be unencrypted because they stay on it, so they have to: the proxy depends on the
     /// request.
     private func prepareProxy(_ transfer: OpaquePointer) throws(ServiceError) {
-        let origin = request.url.origin
         guard let ownProxy else {
             // Only where no proxy is set does libcurl look into the environment; an empty one means none.
-            let isFromEnvironment = options.proxy == .environment && !origin.isLoopback
-            set(CCURLOPT_PROXY, to: isFromEnvironment ? nil : "", on: transfer)
+            set(CCURLOPT_PROXY, to: mayHaveEnvironmentProxy ? nil : "", on: transfer)
             return
         }
+        let origin = request.url.origin
         if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: ownProxy) {
             let reason = "plain http to this machine does not go through a proxy on another one"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))

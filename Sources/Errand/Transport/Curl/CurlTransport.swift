@@ -30,7 +30,7 @@ public final class CurlTransport: Transport {
     /// It ends its waits itself, and uses permits: a request may wait for a connection.
     public var features: TransportFeatures { [.observesStops, .usesPermits] }
 
-    /// A digest of the certificates, the pins and the proxy of its options; `""` if they have none.
+    /// A digest of the certificates, the pins, the proxy and the Unix socket of its options; `""` if they have none.
     public var identity: String? { options.identity }
 
     /// The version of libcurl that is used; `nil` if there is none.
@@ -83,7 +83,7 @@ public final class CurlTransport: Transport {
             }
         } catch {
             try files.require(after: error)
-            throw error
+            throw error.naming(unixSocket: options.unixSocket)
         }
     }
 

@@ -29,6 +29,35 @@ import Testing
         }
     }
 
+    @Test("C44: two connections in a row that took as many requests show how many each takes, and gets one fewer")
+    func turnover() {
+        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 20, 0) } == CCURL_FIT)
+        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 19, 20) } == CCURL_FIT)
+        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 20, 20) } == CCURL_UNFIT)
+
+        var turnover = ccurl_turnover()
+        func limit(after refusals: (connection: UInt64, number: Int64)...) -> Int64 {
+            for refusal in refusals { ccurl_turnover_note(&turnover, refusal.connection, refusal.number) }
+            return ccurl_turnover_limit(&turnover)
+        }
+        #expect(limit() == 0)
+        #expect(limit(after: (7, 1003), (7, 1001), (7, 1002)) == 0)
+        // Of the first that was refused nothing was noticed here, and nothing of the fourth there.
+        #expect(limit(after: (8, 1002)) == 999)
+        #expect(limit(after: (9, 1004)) == 999)
+        #expect(limit(after: (9, 1001), (10, 1001)) == 999)
+        // The server takes fewer now.
+        #expect(limit(after: (11, 101)) == 0)
+        #expect(limit(after: (12, 101)) == 99)
+        // Ends for other reasons.
+        for number in [3, 700, 40, 3000, 1] { #expect(limit(after: (UInt64(number + 100), Int64(number))) == 0) }
+        // A connection that takes nothing shows nothing, and one request for each is not worth it.
+        #expect(limit(after: (13, 1), (14, 1)) == 0)
+        #expect(limit(after: (15, 2), (16, 2)) == 0)
+        #expect(limit(after: (17, 3), (18, 3)) == 0)
+        #expect(limit(after: (19, 30), (20, 30)) == 28)
+    }
+
     @Test(
         "C44: a connection has been silent if no response came in the second half of the wait",
         arguments: [

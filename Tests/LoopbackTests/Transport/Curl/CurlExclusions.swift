@@ -4,10 +4,11 @@ import ErrandTesting
 
 /// The cases of the conformance suite that the installed libcurl does not pass, each with what happens instead.
 enum CurlExclusions {
-    static let table = InstalledLibrary.announcesRequests ? [:] : beforeAnnouncements
+    /// Before 7.80, no connection is used again.
+    static let table = InstalledLibrary.announcesRequests ? [:] : withOwnConnections
 
-    /// Before 7.80.
-    private static let beforeAnnouncements = [
+    /// The cases that a transport does not pass whose requests have connections of their own.
+    static let withOwnConnections = [
         "C37: a 204 has no body, and the connection goes on": ownConnections,
         "C37: a 304 with a length has no body, and the connection goes on": ownConnections,
         "C37: a reply to HEAD with a length has no body, and the connection goes on": ownConnections,

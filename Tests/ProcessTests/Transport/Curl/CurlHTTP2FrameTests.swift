@@ -197,5 +197,58 @@ struct CurlHTTP2FrameTests {
         #expect(failure.mayHaveReachedServer, "\(failure)")
         #expect(server.stop() == [])
     }
+
+    /// Takes twenty requests on each connection. On the first two that have so many, it says so only when there are
+    /// more; on later ones, at once.
+    private static let turningOver = """
+        ended = 0
+
+        def serve(connection, number):
+            global ended
+            greet(connection)
+            taken, waiting = 0, None
+            while True:
+                stream, _ = next_request(connection)
+                taken += 1
+                answer = frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b"1")
+                if taken < 20:
+                    connection.sendall(answer)
+                    continue
+                if taken > 20: note("refused")
+                if taken == 20:
+                    with lock:
+                        ended += 1
+                        is_late = ended <= 2
+                    answer = frame(GOAWAY, 0, 0, struct.pack(">II", stream, 0)) + answer
+                    if is_late: waiting = answer
+                    else: connection.sendall(answer)
+                if taken > 20 and waiting:
+                    connection.sendall(waiting)
+                    waiting = None
+        """
+
+    @Test("C44: after two connections that ended after as many requests, no call fails by that any more")
+    func turnover() async throws {
+        let server = try await server(Self.turningOver)
+        let client = client(server)
+        let outcomes = Noted<[ServiceError?]>([])
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        let outcome = await Result { () async throws(ServiceError) in
+                            try await client.run(Endpoint<Int>.post("x", body: .json(1)))
+                        }
+                        outcomes.update { $0.append(outcome.failure) }
+                    }
+                }
+            }
+        }
+        #expect(server.stop().count >= 2)
+        let failures = outcomes.value.compactMap(\.self)
+        #expect(!failures.isEmpty)
+        // The first ten connections are more than enough to learn it.
+        #expect(outcomes.value.suffix(200).allSatisfy { $0 == nil }, "\(failures)")
+    }
 }
 #endif

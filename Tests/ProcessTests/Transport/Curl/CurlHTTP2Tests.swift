@@ -125,6 +125,24 @@ struct CurlHTTP2Tests {
         #expect(ids.value.count >= answered)
     }
 
+    @Test("C44: once the client knows after how many requests a server ends its connections, no POST fails by that")
+    func turnovers() async throws {
+        let server = try await HTTP2Server(authority.issue(), "keepalive_requests 50;")
+        server.backend.on(.post, "/x") { _ in .json("1") }
+        let other = try LoopbackServer()
+        other.onAny { _ in .json("1") }
+        let posts = LongRun.isWanted ? 20_000 : 2000
+        let probe = try Child(
+            "TransportProbe", ["turnovers", "\(server.url)/x", authority.file, "\(posts)", other.baseURL])
+        let (lines, status) = try await probe.end()
+        #expect(status == 0)
+        let failed = lines.filter { $0.hasPrefix("failed ") }
+        #expect(failed.count == 2 && failed.last == "failed 0", "\(lines)")
+        CallsBeside.expect(lines)
+        // Each of the connections is used for what it may have: not for fewer.
+        #expect(server.connections.count >= posts / 50 && server.connections.count <= posts / 50 * 2)
+    }
+
     @Test("C39: a compressed response is unpacked")
     func compressed() async throws {
         let server = try await HTTP2Server(authority.issue())
