@@ -56,6 +56,12 @@ extension Cookie {
     /// The cookie in a `Cookie` header.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
+    /// The name that a server reads: a value without a name may have one in it.
+    var sentName: Substring {
+        guard name.isEmpty, let sign = value.utf8.firstIndex(of: UInt8(ascii: "=")) else { return Substring(name) }
+        return value[..<sign].trimmed
+    }
+
     /// What the cookie takes of the jar's space, in bytes.
     var size: Int { name.utf8.count + value.utf8.count + domain.utf8.count + path.utf8.count }
 

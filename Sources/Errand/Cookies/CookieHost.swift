@@ -7,9 +7,10 @@ struct CookieHost: Sendable, Hashable {
         self.name = Self.canonical(name)
     }
 
-    /// Returns the name in lower case, without a dot at its end: `example.com.` and `example.com` are one host.
+    /// Returns the name in lower case and in ASCII, without a dot at its end: `example.com.` and `example.com` are one
+    /// host, and so are `bücher.example` and `xn--bcher-kva.example`.
     static func canonical(_ name: String) -> String {
-        let lowercased = name.lowercased()
+        let lowercased = Punycode.host(name.lowercased())
         return lowercased.utf8.last == UInt8(ascii: ".") ? String(lowercased.dropLast()) : lowercased
     }
 

@@ -124,7 +124,7 @@ public final class CookieJar: Sendable {
         let (source, now) = (CookieSource(url), time.date)
         var cookies: [Cookie] = []
         var refusal: CookieRefusal?
-        for line in values.lazy.flatMap({ SetCookieLines.split($0) }) {
+        for line in values {
             do throws(CookieRefusal) {
                 cookies.append(try Cookie(SetCookie(line), from: source, sites: sites, at: now))
             } catch {

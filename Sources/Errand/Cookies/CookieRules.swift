@@ -22,7 +22,7 @@ struct CookieSource: Sendable {
 enum CookieRefusal: Error, Equatable {
     /// The line sets no cookie.
     case malformed
-    /// The domain is an address, a single label, or not the host nor above it.
+    /// The domain is not the host, and it is an address, a single label, or not above the host.
     case domain(String)
     /// The domain is above the host, and above the sites of the jar.
     case aboveSites(name: String, domain: String)
@@ -55,6 +55,7 @@ extension Cookie {
     ) throws(CookieRefusal) -> (domain: String, isHostOnly: Bool) {
         guard let asked = line.domain else { return (source.host.name, true) }
         let domain = CookieHost.canonical(asked)
+        if domain == source.host.name, !CookieHost.isDomain(domain) { return (domain, true) }
         guard CookieHost.isDomain(domain), source.host.isWithin(domain) else { throw .domain(domain) }
         // A domain outside of the sites may be a public suffix, so other hosts below it may be other people's.
         if sites.contain(CookieHost(domain)) { return (domain, false) }

@@ -178,14 +178,14 @@ struct JarState: Sendable {
 
     // MARK: Lists and numbers
 
-    /// Whether a `Secure` cookie with that name would be sent beside the new one, whoever it belongs to.
+    /// Whether a `Secure` cookie that a server takes for the new one would be sent beside it, whoever it belongs to.
     private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
         guard !cookie.isSecure else { return true }
         let host = CookieHost(cookie.domain)
         return places.contains { place, entries in
             guard host.isWithin(place.domain) || CookieHost(place.domain).isWithin(cookie.domain) else { return false }
             return entries.contains { entry in
-                entry.cookie.isSecure && entry.cookie.name == cookie.name
+                entry.cookie.isSecure && entry.cookie.sentName == cookie.sentName
                     && CookiePath.reaches(cookie.path, from: entry.cookie.path)
             }
         }

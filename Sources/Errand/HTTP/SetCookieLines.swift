@@ -1,49 +1,37 @@
-/// Takes apart `Set-Cookie` lines that have been joined with commas.
+/// Takes apart `Set-Cookie` lines that a transport has joined with commas.
 ///
 /// `Set-Cookie` is the one field whose lines must not be joined (RFC 9110, 5.3), because a date has a comma too.
 /// URLSession joins them all the same. Where a comma is followed by a name and an equals sign, another cookie begins: a
 /// date goes on with digits and a space.
+///
+/// A line that nobody has joined is one cookie, whatever commas it has. To take that apart would let whoever has a say
+/// in one value set another cookie.
 enum SetCookieLines {
-    /// Returns the lines that a transport has joined.
-    static func split(joined text: String) -> [String] {
-        split(text, isJoined: true)
-    }
-
-    /// Returns the lines in a value that one line should have: usually itself.
-    ///
-    /// A cookie's value may have commas, so this splits only after an attribute that browsers know, which never has one
-    /// but for the date. A value without attributes that was joined with the next stays one cookie, as RFC 6265bis
-    /// reads it.
-    static func split(_ text: String) -> [String] {
-        split(text, isJoined: false)
-    }
-
+    /// The attributes that browsers know, which never have a comma but for the date.
     private static let attributes: Set<String> = [
         "domain", "expires", "httponly", "max-age", "partitioned", "path", "priority", "samesite", "secure",
     ]
 
-    /// Takes time in proportion to the text, whatever a server has made of it.
-    private static func split(_ text: String, isJoined: Bool) -> [String] {
+    /// Returns the lines. Takes time in proportion to the text, whatever a server has made of it.
+    static func split(joined text: String) -> [String] {
         let bytes = text.utf8
         guard text.firstIndex(of: ",") != nil else { return [text] }
         var lines: [String] = []
         var (start, index) = (bytes.startIndex, bytes.startIndex)
-        // Whether a comma may end the part of the line that is being read.
-        var mayEnd = isJoined
-        var isValue = true
+        // Whether a comma may end the part of the line that is being read, and whether that is the cookie's value.
+        var (mayEnd, isValue) = (true, true)
         while index < bytes.endIndex {
             let next = bytes.index(after: index)
             switch bytes[index] {
             case UInt8(ascii: ";"):
-                isValue = false
-                mayEnd = isKnownAttribute(bytes[next...])
-            case UInt8(ascii: "=") where isJoined && isValue:
+                (mayEnd, isValue) = (isKnownAttribute(bytes[next...]), false)
+            case UInt8(ascii: "=") where isValue:
                 // A comma in a value in quotation marks separates nothing.
                 if let end = endOfQuotation(bytes[next...]) { index = end }
             case UInt8(ascii: ",") where mayEnd:
                 guard let beginning = beginning(of: bytes[next...]) else { break }
                 lines.append(String(Substring(bytes[start..<index])))
-                (start, index, mayEnd, isValue) = (beginning, beginning, isJoined, true)
+                (start, index, mayEnd, isValue) = (beginning, beginning, true, true)
                 continue
             default: break
             }

@@ -1,9 +1,10 @@
 /// A type that sends one request and returns its response.
 ///
 /// A transport follows no redirects, keeps no cookies, caches nothing, and never resends a request that is not safe to
-/// repeat. It ends promptly when its task is canceled, which is also how the client stops a send whose time is up. It
-/// may throw a `ServiceError`; any other error becomes `.transport` of the kind `.other`, including a
-/// `CancellationError` that it throws although the send was not stopped.
+/// repeat. It may join the lines of a header field with commas, but not those of `Set-Cookie`. It ends promptly when
+/// its task is canceled, which is also how the client stops a send whose time is up. It may throw a `ServiceError`; any
+/// other error becomes `.transport` of the kind `.other`, including a `CancellationError` that it throws although the
+/// send was not stopped.
 ///
 /// Two methods are enough. A transport that queues requests or shares connections does better with ``features``, and a
 /// transport that passes requests on to another one passes on these as well; see

@@ -29,6 +29,14 @@ extension TransportConformance {
             try scene.expect("malformed or too large", [.malformed, .tooLarge].contains(failure.kind), seen: failure)
             try expectBounded(scene)
         },
+        Case("C38", "each line that sets a cookie is a field of its own") { scene in
+            let lines = ["a=1; Expires=Wed, 09 Jun 2038 10:18:14 GMT; Path=/", "b=2; Path=/"]
+            let fields = lines.map { "Set-Cookie: \($0)\r\n" }.joined()
+            scene.server.on(.get, "/x", .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\(fields)\r\n1"))
+            let response = try await scene.outcome(of: scene.request()).get()
+            let values = response.headers.values("Set-Cookie")
+            try scene.expect("the lines as they were sent", values == lines, seen: values)
+        },
         packed("gzip") { Gzip.stored($0) },
         // One stored block, and the empty last block (RFC 7932, 9).
         packed("br") { data in

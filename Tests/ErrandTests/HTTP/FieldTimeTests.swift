@@ -115,7 +115,7 @@ struct FieldTimeTests {
         Reader("Set-Cookie") { text in
             guard let url else { return }
             var jar = JarState()
-            for line in SetCookieLines.split(text) + SetCookieLines.split(joined: text) {
+            for line in [text] + SetCookieLines.split(joined: text) {
                 let cookie = try? Cookie(
                     SetCookie(line), from: CookieSource(url), sites: CookieSites(["x.test"]), at: now)
                 if let cookie { jar.set(cookie, of: nil, at: now) }

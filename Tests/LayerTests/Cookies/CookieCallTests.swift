@@ -156,14 +156,21 @@ import Testing
         #expect(await jar.cookies.map(\.pair) == ["sid=1", "lang=en", "fine=4"])
     }
 
-    @Test("J7: cookies in several lines, and in one that a transport has joined, are the same")
-    func joined() async throws {
-        let joined = "a=1; Path=/, b=2; Expires=Wed, 09 Jun 2038 10:18:14 GMT; Path=/, c=3"
-        network.on(.get, "/a", setting(joined, "d=4"), .status(204))
+    @Test(
+        "J7: a line sets one cookie, whatever commas it has",
+        arguments: [
+            "lang=de; Path=/a, sid=attacker", "lang=de; Expires=Wed, 09 Jun 2038 10:18:14 GMT, sid=attacker",
+            "lang=de; HttpOnly, sid=attacker; Path=/", "lang=de; SameSite=Lax, sid=attacker; Path=/",
+            "lang=de, sid=attacker",
+        ])
+    func commas(line: String) async throws {
+        network.on(.get, "/a", setting(line, "d=4; Path=/"), .status(204))
         let client = client()
         try await client.run(.get("a"))
         try await client.run(.get("a"))
-        #expect(sent == [nil, "a=1; b=2; c=3; d=4"])
+        let cookies = await jar.cookies
+        #expect(cookies.map(\.name).sorted() == ["d", "lang"])
+        #expect(sent.last??.split(separator: "; ").contains { $0.hasPrefix("sid=") } == false)
     }
 
     @Test("J8: of a jar shared by clients of two sites, each sends its own")

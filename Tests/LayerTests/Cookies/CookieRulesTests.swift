@@ -43,21 +43,48 @@ import Testing
     }
 
     @Test(
-        "J2: an address, a single label, another host, a child of the host, and empty labels are refused",
+        "J2: part of an address, another host, a single label above, a child of the host, and empty labels are refused",
         arguments: [
-            ("https://127.0.0.1/", "127.0.0.1"), ("https://127.0.0.1/", "0.0.1"), ("https://127.0.0.1/", "1"),
-            ("https://[::1]/", "[::1]"), ("https://[::1]/", "::1"), ("https://localhost/", "localhost"),
+            ("https://127.0.0.1/", "0.0.1"), ("https://127.0.0.1/", "1"), ("https://[::1]/", "::1"),
+            ("https://a.localhost/", "localhost"), ("https://127.0.0.1/", "127.0.0.2"),
             ("https://api.example.com/", "com"), ("https://api.example.com/", "com."),
             ("https://api.example.com/", "..com"), ("https://api.example.com/", "example..com"),
             ("https://api.example.com/", "other.example.com"), ("https://api.example.com/", "other.org"),
             ("https://api.example.com/", "v1.api.example.com"), ("https://api.example.com/", "pi.example.com"),
             ("https://notexample.com/", "example.com"), ("https://api.example.com/", "example.com, other.org"),
             ("https://api.example.com/", "example.com.."), ("https://api.example.com/", "\"example.com\""),
-            ("https://2130706433/", "2130706433"), ("https://0x7f.1/", "0x7f.1"),
+            ("https://2130706433/", "127.0.0.1"), ("https://0x7f.1/", "1"),
+            ("https://xn--bcher-kva.example/", "bucher.example"),
         ])
     func refusedDomains(url: String, domain: String) throws {
         let refusal = try refusal(of: "a=1; Domain=\(domain)", from: url, sites: ["example.com", "0.0.1"])
         #expect(refusal == .domain(CookieHost.canonical(domain.first == "." ? String(domain.dropFirst()) : domain)))
+    }
+
+    @Test(
+        "J2: an address or a single label as the domain is that host alone, and a Unicode name is its host",
+        arguments: [
+            ("https://127.0.0.1/", "127.0.0.1", "127.0.0.1"), ("https://[::1]/", "[::1]", "[::1]"),
+            ("https://localhost/", "localhost", "localhost"), ("https://localhost/", ".LOCALHOST", "localhost"),
+            ("https://2130706433/", "2130706433", "2130706433"),
+            ("https://xn--bcher-kva.example/", "Bücher.example", "xn--bcher-kva.example"),
+            ("https://xn--bcher-kva.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ])
+    func ownDomain(url: String, domain: String, host: String) throws {
+        let own = try cookie("a=1; Domain=\(domain)", from: url, sites: ["example.com"])
+        #expect(own.domain == host && own.isHostOnly)
+    }
+
+    @Test(
+        "J2: a Unicode domain is compared in ASCII",
+        arguments: [
+            ("bücher.example", "xn--bcher-kva.example"), ("münchen.de", "xn--mnchen-3ya.de"),
+            ("他们为什么不说中文", "xn--ihqwcrb4cv8a8dqg056pqjye"), ("ليهمابتكلموشعربي؟", "xn--egbpdaj6bu4bxfgehfvwxn"),
+            ("3年b組金八先生", "xn--3b-ww4c5e180e575a65lsy2b"), ("パフィーdeルンバ", "xn--de-jg4avhby1noc0d"),
+            ("そのスピードで", "xn--d9juau41awczczp"), ("a.ü.b", "a.xn--tda.b"), ("example.com", "example.com"),
+        ])
+    func unicode(name: String, ascii: String) {
+        #expect(CookieHost.canonical(name) == ascii)
     }
 
     @Test("J2: a domain above the sites is refused, and without sites one above the host")

@@ -20,7 +20,7 @@ private struct PlainJar {
     func isSecureAlone(_ cookie: Cookie) -> Bool {
         !entries.contains { entry in
             let (one, other) = (entry.cookie.domain, cookie.domain)
-            return entry.cookie.isSecure && entry.cookie.name == cookie.name
+            return entry.cookie.isSecure && entry.cookie.sentName == cookie.sentName
                 && (one == other || one.hasSuffix("." + other) || other.hasSuffix("." + one))
                 && CookiePath.reaches(cookie.path, from: entry.cookie.path)
         }

@@ -100,7 +100,7 @@ import Testing
 
     @Test("J2: a server cannot set a cookie for another host, whatever it names")
     func domains() async throws {
-        let domains = ["example.com", "0.0.1", "1", "127.0.0.1", ".127.0.0.1", "localhost", "com", "127.0.0.1.", "*"]
+        let domains = ["example.com", "0.0.1", "1", "127.0.0.2", "localhost", "com", "*"]
         let header = try await attack(setting(domains.map { "a=1; Domain=\($0)" }))
         #expect(header == nil)
         #expect(await jar.cookies.isEmpty)
