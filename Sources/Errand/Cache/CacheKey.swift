@@ -50,29 +50,43 @@ enum CacheRemoval: Sendable, Hashable {
         case .everything: true
         }
     }
+
+    /// Returns whether one of those that cover a response fulfills a condition.
+    static func anyCovering(
+        _ response: StoredResponse, at key: CacheKey, where fulfills: (CacheRemoval) -> Bool
+    ) -> Bool {
+        if fulfills(.everything) || fulfills(.resource(key.resource)) { return true }
+        if key.resource.isNamed, fulfills(.resource(.url(response.url))) { return true }
+        if let session = key.partition.session, fulfills(.session(session)) { return true }
+        return response.tags.contains { fulfills(.tag($0)) }
+            || response.groups.contains { fulfills(.group($0, response.url.origin)) }
+    }
 }
 
 /// The last removals, so that an answer whose request began before one is not stored after it (K11).
 struct CacheRemovals: Sendable {
-    /// More removals than this during one request are rare; then its answer is not stored, whatever was removed.
-    private static let capacity = 128
+    /// When more different removals are known than this, the older half is forgotten. What begins before those is not
+    /// stored any more, whatever they covered.
+    static let capacity = 4096
 
-    private var last: ArraySlice<CacheRemoval> = []
-    private var count = 0
-
+    /// The position of each, when it was noted last.
+    private var last: [CacheRemoval: Int] = [:]
     /// The number of removals so far. A request notes it when it begins.
-    var position: Int { count }
+    private(set) var position = 0
+    /// Up to this position, only some are known.
+    private var forgotten = 0
 
     mutating func note(_ removal: CacheRemoval) {
-        if last.count == Self.capacity { last.removeFirst() }
-        last.append(removal)
-        count += 1
+        position += 1
+        last[removal] = position
+        guard last.count > Self.capacity else { return }
+        forgotten = position - Self.capacity / 2
+        last = last.filter { $0.value > forgotten }
     }
 
     /// Returns whether a removal since then covers the response.
-    func overtook(_ response: StoredResponse, at key: CacheKey, since position: Int) -> Bool {
-        let missed = count - position
-        guard missed <= last.count else { return true }
-        return last.suffix(missed).contains { $0.covers(response, at: key) }
+    func overtook(_ response: StoredResponse, at key: CacheKey, since start: Int) -> Bool {
+        guard start < position else { return false }
+        return start < forgotten || CacheRemoval.anyCovering(response, at: key) { last[$0].map { $0 > start } ?? false }
     }
 }

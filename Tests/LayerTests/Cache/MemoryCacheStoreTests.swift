@@ -139,8 +139,42 @@ import Testing
         #expect(removals.overtook(response(tags: ["t"]), at: key(), since: before))
         #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before))
         #expect(!removals.overtook(response(tags: ["t"]), at: key(), since: removals.position))
-        for _ in 0..<128 { removals.note(.tag("v")) }
+        // The same removal again takes no more room.
+        for _ in 0..<10_000 { removals.note(.tag("v")) }
+        #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before))
+        for index in 0..<CacheRemovals.capacity { removals.note(.tag("v\(index)")) }
         #expect(removals.overtook(response(tags: ["u"]), at: key(), since: before))
-        #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before + 1))
+        let kept = removals.position - CacheRemovals.capacity / 2
+        #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: kept))
+        #expect(removals.overtook(response(tags: ["v\(CacheRemovals.capacity - 1)"]), at: key(), since: kept))
+    }
+
+    @Test("K11: what is looked up for a response is what covers it")
+    func covering() throws {
+        var random = SeededRandom(44)
+        let (origins, words) = (["https://a.test", "https://b.test"], ["x", "y", "z"])
+        let sessions = [UUID(), UUID()]
+        func word() -> String { words.randomElement(using: &random) ?? "" }
+        func url() throws -> HTTPURL { try HTTPURL("\(origins.randomElement(using: &random) ?? "")/\(word())") }
+        for _ in 0..<2000 {
+            let place = try url()
+            let resource = random.chance(50) ? CacheKey.Resource.url(place) : .named(word(), place.origin)
+            let key = CacheKey(
+                resource: resource, partition: .init(session: random.chance(50) ? sessions[random.int(0...1)] : nil))
+            let response = StoredResponse(
+                url: place, status: 200,
+                headers: random.chance(50) ? ["Cache-Groups": "\"\(word())\", \"\(word())\""] : [:], body: Data(),
+                freshness: CacheFreshness(lifetime: 1, initialAge: 0, received: CacheSample.moment(0)),
+                control: CacheControl([]), variant: .none, tags: random.chance(50) ? [word(), word()] : [])
+            let other = try url()
+            let removals: [CacheRemoval] = [
+                .resource(.url(other)), .resource(.named(word(), other.origin)), .tag(word()),
+                .group(word(), other.origin), .session(sessions[random.int(0...1)]), .everything,
+            ]
+            for removal in removals {
+                let isCovered = CacheRemoval.anyCovering(response, at: key) { $0 == removal }
+                #expect(isCovered == removal.covers(response, at: key))
+            }
+        }
     }
 }
