@@ -18,6 +18,8 @@ struct CacheExchange {
     let request: HTTPRequest
     /// The request as it was handed to the transport; `nil` if none was, because a middleware has answered.
     let sent: HTTPRequest?
+    /// Whether the call asks again after this response.
+    var isAskedAgain = false
     let rules: CacheRules
     /// The tags of what is stored already: whoever calls next need not know them.
     var earlierTags: Set<String> = []
@@ -43,7 +45,9 @@ struct CacheExchange {
 
     /// Decides on a new response.
     func outcome(of response: HTTPResponse) -> Outcome {
-        guard !Self.unstored.contains(response.status), response.status >= 200 else { return .leave(.status) }
+        guard !Self.unstored.contains(response.status), response.status >= 200, !isAskedAgain else {
+            return .leave(.status)
+        }
         guard let body = response.body.bytes else { return .leave(.bypassed) }
         let stored = stored(response.headers, status: response.status, body: body)
         guard case .store(let new) = stored else { return stored }
@@ -58,6 +62,12 @@ struct CacheExchange {
     /// Returns `nil` if the 304 is about another response than the one that is stored.
     func confirmed(_ stored: StoredResponse, by response: HTTPResponse) -> (StoredResponse, CacheStatus.Reason?)? {
         if let tag = EntityTag.only(in: response.headers), let own = stored.entityTag, !EntityTag.matches(tag, own) {
+            return nil
+        }
+        // Without a tag, the date is what tells one response from another (RFC 9111, 4.3.4).
+        if EntityTag.only(in: response.headers) == nil, let date = response.headers["Last-Modified"],
+            let own = stored.lastModified, date != own
+        {
             return nil
         }
         var headers = stored.headers

@@ -44,6 +44,7 @@ struct CacheLayer: Layer {
             stored = await cache.store.read(key, in: context.transmission.scope) { matches($0, request) }
             try context.transmission.throwIfStopped()
         }
+        if let found = stored, context.rules.asksAgain(after: found.status) { stored = nil }
         let finding = Finding(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
         if let response = answer(to: request, context, finding) { return response }
@@ -199,6 +200,7 @@ struct CacheLayer: Layer {
             let exchange = CacheExchange(
                 request: request,
                 sent: self.sent(in: transmission, after: sends).map { withoutConditions($0, condition) },
+                isAskedAgain: context.rules.asksAgain(after: response.status),
                 rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [], cookies: finding.cookies,
                 signedWith: response.provenance.accessToken, isOfSession: finding.key.partition.session != nil,
                 received: CacheMoment(of: context.time),

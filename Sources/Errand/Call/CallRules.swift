@@ -100,6 +100,12 @@ public struct CallRules: Sendable {
         return rules
     }
 
+    /// Returns whether the call asks again after a response with that status. The cache neither stores such a response
+    /// nor gives it: the next attempt would receive it, and so would all calls for as long as it is fresh.
+    func asksAgain(after status: Int) -> Bool {
+        retry.attempts > 1 && retry.statuses.contains(status) && !accepts(status)
+    }
+
     /// Returns whether a response with that status is a value and no error.
     func accepts(_ status: Int) -> Bool {
         (200..<300).contains(status) || acceptedStatuses.contains(status)

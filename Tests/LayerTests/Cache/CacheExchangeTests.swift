@@ -206,6 +206,18 @@ import Testing
         #expect(try confirm(["ETag": "\"1\""], by: ["ETag": tag]) == nil)
     }
 
+    @Test("K4: without a tag, a 304 with another date is about another response")
+    func otherDate() throws {
+        let (old, new) = (CacheSample.date(-50), CacheSample.date(-40))
+        #expect(try confirm(["Last-Modified": old], by: ["Last-Modified": new]) == nil)
+        #expect(try confirm(["ETag": "\"1\"", "Last-Modified": old], by: ["Last-Modified": new]) == nil)
+        #expect(try confirm(["Last-Modified": old], by: ["Last-Modified": old]) != nil)
+        #expect(try confirm(["Last-Modified": old], by: [:]) != nil)
+        // The tag decides where there is one.
+        let tag: HTTPHeaders = ["ETag": "\"1\"", "Last-Modified": new]
+        #expect(try confirm(["ETag": "\"1\"", "Last-Modified": old], by: tag) != nil)
+    }
+
     @Test("K4: weak and strong tags are equal for a 304; a tag that is malformed is none")
     func tags() {
         #expect(EntityTag.matches("W/\"x\"", "\"x\"") && EntityTag.matches("\"x\"", "W/\"x\""))

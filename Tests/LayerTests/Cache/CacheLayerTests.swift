@@ -243,6 +243,26 @@ import Testing
         }
     }
 
+    @Test("K2: what a call asks again after is not stored, and not given to it; a retry asks the server")
+    func retriedStatus() async throws {
+        let busy = ScriptedReply.status(503, headers: ["Cache-Control": "max-age=300"])
+        network.on(.get, "/x", busy, .json("[1]"))
+        network.on(.get, "/y", busy, .json("[2]", headers: ["Cache-Control": "max-age=300"]))
+        try await clock.run {
+            let retried = try await client().run(endpoint)
+            #expect(retried == [1])
+            #expect(cache.statistics.responses == 0)
+            // One that does not ask again has it stored, as its server says, and only calls like it receive it.
+            let patient = client { $0.retry = .never }
+            let other = Endpoint<[Int]>.get("y")
+            for _ in 0..<2 { await #expect(throws: ServiceError.self) { try await patient.run(other) } }
+            #expect(network.sent.count == 3 && cache.statistics.hits == 1)
+            let values = [try await client().run(other), try await patient.run(other)]
+            #expect(values == [[2], [2]])
+            #expect(network.sent.count == 4)
+        }
+    }
+
     @Test("K6: groups that the server names, and tags that calls name, are removed together")
     func groups() async throws {
         func headers(_ group: String) -> HTTPHeaders { ["Cache-Control": "max-age=60", "Cache-Groups": group] }
