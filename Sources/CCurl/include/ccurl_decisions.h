@@ -55,7 +55,7 @@ typedef struct {
 // connection.
 void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number);
 // Returns how many requests a connection may have: one fewer than two in a row have taken, because libcurl 7.88 loses a
-// response that comes together with the end. 0 if their numbers are not similar: they may have ended for another reason.
+// response that comes together with the end. 0 if their numbers are not similar: something else may have ended them.
 int64_t ccurl_turnover_limit(const ccurl_turnover *turnover);
 
 // MARK: What the server has seen
