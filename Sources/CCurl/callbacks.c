@@ -6,13 +6,13 @@
 #if defined(__linux__)
 
 #include "library.h"
-#include "system.h"
 #include "tls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // As libcurl lays it out.
 typedef struct {
@@ -46,10 +46,12 @@ static bool is_http1(const ccurl_transfer *transfer) {
 static bool is_stale(ccurl_transfer *transfer) {
     ccurl_loop *loop = transfer->loop;
     if (transfer->connection.kind == CCURL_ON_NEW_CONNECTION) return false;
-    // All that is sent is the head, of which libcurl knows the length.
-    bool can_ask_later = !transfer->request.is_encrypted && !transfer->upload.exists;
-    if (ccurl_sockets_is_stale(&loop->sockets, &transfer->connection, can_ask_later, loop->is_on_callers_thread))
-        return true;
+    const ccurl_use use = {
+        .can_ask_later = !transfer->request.is_encrypted && !transfer->upload.exists,
+        .is_safe = transfer->request.is_safe,
+        .is_on_callers_thread = loop->is_on_callers_thread,
+    };
+    if (ccurl_sockets_is_stale(&loop->sockets, &transfer->connection, use)) return true;
     if (transfer->connection.may_be_http1) return ccurl_tls_may_have_unread(transfer);
     // libcurl 8.12 sends what asks for HTTP/1.1 on a connection of HTTP/2 that it has.
     return transfer->is_downgraded;
@@ -71,7 +73,9 @@ static void refuse_repetition(ccurl_transfer *transfer) {
         transfer->reason = CCURL_LACKING_HTTP3;
         return;
     }
-    ccurl_sockets_note_repetition(&transfer->loop->sockets, connection, transfer->request.origin);
+    // Words are about an error, and then it is no refusal.
+    if (!transfer->words[0])
+        ccurl_sockets_note_repetition(&transfer->loop->sockets, connection, transfer->request.origin);
     const ccurl_second_send send = {
         .has_words = transfer->words[0],
         .asks_for_http1 = was_downgraded(transfer),
@@ -110,10 +114,6 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
             ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 1);
         bool is_kept = transfer->http3 == CCURL_KEEPING_HTTP3;
         transfer->reason = is_kept ? CCURL_LACKING_HTTP3 : CCURL_STALE;
-        return CCURL_PREREQFUNC_ABORT;
-    }
-    if (transfer->request.is_local && !ccurl_is_connected(connection->opened_socket)) {
-        transfer->reason = CCURL_NOT_TAKEN;
         return CCURL_PREREQFUNC_ABORT;
     }
     if (is_new && transfer->request.is_encrypted) ccurl_flood_note_certificates(&transfer->loop->flood);
@@ -155,12 +155,33 @@ static bool may_open(ccurl_transfer *transfer) {
     return true;
 }
 
+// Opens a socket and, if it is a Unix socket, connects it, which succeeds or fails at once. If the server's queue is
+// full, an older libcurl would try all the time, and others do not say what is wrong. Returns a negative number with
+// errno.
+static int open_for(const ccurl_transfer *transfer, const socket_address *address) {
+    bool connects = transfer->request.is_local && !ccurl_ignores_connected();
+    // A program that is started at this moment does not inherit it.
+    int type = address->type | SOCK_CLOEXEC | (connects ? SOCK_NONBLOCK : 0);
+    int opened = socket(address->family, type, address->protocol);
+    if (opened < 0 || !connects || connect(opened, &address->address, address->length) == 0) return opened;
+    int problem = errno;
+    close(opened);
+    errno = problem;
+    return CCURL_SOCKET_BAD;
+}
+
+static int note_opened(void *context, int socket, int purpose) {
+    (void)socket, (void)purpose;
+    const ccurl_transfer *transfer = context;
+    bool is_connected = transfer->request.is_local && !ccurl_ignores_connected();
+    return is_connected ? CCURL_SOCKOPT_ALREADY_CONNECTED : CCURL_SOCKOPT_OK;
+}
+
 static int open_socket(void *context, int purpose, socket_address *address) {
     (void)purpose;
     ccurl_transfer *transfer = context;
     if (!may_open(transfer)) return CCURL_SOCKET_BAD;
-    // A program that is started at this moment does not inherit it.
-    int opened = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+    int opened = open_for(transfer, address);
     ccurl_connection *connection = &transfer->connection;
     if (connection->opened++ == 0) connection->opened_at = ccurl_now();
     if (opened < 0) {
@@ -175,7 +196,6 @@ static int open_socket(void *context, int purpose, socket_address *address) {
         .address = &address->address,
         .length = address->length,
     };
-    connection->opened_socket = opened;
     // One for which there is no memory is used, but once.
     ccurl_sockets_add(&transfer->loop->sockets, opened, &use);
     return opened;
@@ -285,6 +305,8 @@ void ccurl_callbacks_install(ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(easy, CCURLOPT_WRITEDATA, transfer);
     ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETFUNCTION, open_socket);
     ccurl_api.easy_setopt(easy, CCURLOPT_OPENSOCKETDATA, transfer);
+    ccurl_api.easy_setopt(easy, CCURLOPT_SOCKOPTFUNCTION, note_opened);
+    ccurl_api.easy_setopt(easy, CCURLOPT_SOCKOPTDATA, transfer);
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETFUNCTION, close_socket);
     // A connection may be closed long after the transfer.
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETDATA, transfer->loop);

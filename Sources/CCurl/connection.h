@@ -9,9 +9,9 @@ typedef enum { CCURL_UNCONNECTED = 0, CCURL_ON_NEW_CONNECTION, CCURL_ON_KEPT_CON
 
 typedef struct {
     ccurl_connection_kind kind;
-    // How many sockets were opened for it, the descriptor of the last one, and the errno with which the system refused
-    // one; 0 if it did not.
-    int opened, opened_socket, refusal;
+    // How many sockets were opened for it, and the errno with which the system refused one, or a connection to a Unix
+    // socket; 0 if it did not.
+    int opened, refusal;
     // When the first of them was, in microseconds; 0 if none was.
     int64_t opened_at;
     // The ports of the connection on which the request was sent last, where libcurl names them.

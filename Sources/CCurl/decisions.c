@@ -11,8 +11,7 @@ static bool is_known_silent(const ccurl_kept_connection *kept) {
 }
 
 ccurl_fitness ccurl_connection_fitness(const ccurl_kept_connection *kept) {
-    if (kept->is_excluded || kept->has_ended) return CCURL_UNFIT;
-    if (kept->most_requests > 0 && kept->requests >= kept->most_requests) return CCURL_UNFIT;
+    if (kept->is_excluded || kept->has_ended || kept->is_spent) return CCURL_UNFIT;
     return kept->is_http1 && !is_known_silent(kept) ? CCURL_FIT_IF_SILENT : CCURL_FIT;
 }
 
@@ -29,28 +28,43 @@ bool ccurl_was_silent(int64_t now, int64_t started, int64_t answered, int64_t li
     return now - answered >= wait / 2;
 }
 
-// Of what was refused, the first need not be noticed: it may have failed in another way before.
+// A connection with fewer requests than this would not be worth it, and dies for many reasons.
+#define FEWEST_REQUESTS 5
+// For how long a number is believed after the last refusal, in microseconds: an hour.
+#define BELIEVED (INT64_C(3600) * 1000000)
+// For how long a spent connection takes nothing at all, in microseconds.
+#define SPENT 1000000
+
+// Of what was refused, the first need not be noticed: it may have failed in another way before. Connections that die
+// early have similar numbers by chance.
 static bool is_similar(int64_t one, int64_t other) {
     int64_t difference = one > other ? one - other : other - one;
+    if (one < 16 || other < 16) return difference == 0;
     return difference <= 8 || difference <= one / 8;
 }
 
-void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number) {
+void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number, int64_t now) {
     int64_t taken = turnover->taken, before = turnover->taken_before;
     if (turnover->connection != connection) {
         bool is_lower = before > 0 && before < taken && is_similar(before, taken);
-        *turnover = (ccurl_turnover){connection, number - 1, is_lower ? before : taken};
+        *turnover = (ccurl_turnover){connection, number - 1, is_lower ? before : taken, now};
     } else if (number <= taken) {
         // Those that were sent later may come first.
         turnover->taken = number - 1;
     }
+    turnover->noted = now;
 }
 
-int64_t ccurl_turnover_limit(const ccurl_turnover *turnover) {
+int64_t ccurl_turnover_limit(const ccurl_turnover *turnover, int64_t now) {
     int64_t taken = turnover->taken, before = turnover->taken_before;
-    if (before <= 0 || !is_similar(taken, before)) return 0;
+    if (now - turnover->noted > BELIEVED || !is_similar(taken, before)) return 0;
     int64_t least = taken < before ? taken : before;
-    return least > 1 ? least - 1 : 0;
+    return least > FEWEST_REQUESTS ? least - 1 : 0;
+}
+
+bool ccurl_is_spent(int64_t requests, int64_t most, bool is_safe, int64_t since) {
+    if (most == 0 || requests < most) return false;
+    return !is_safe || since < SPENT;
 }
 
 // MARK: What the server has seen

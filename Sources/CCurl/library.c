@@ -219,6 +219,11 @@ bool ccurl_has_header_fault(void) {
            version->version_num < CCURL_VERSION_WITHOUT_HEADER_FAULT;
 }
 
+bool ccurl_ignores_connected(void) {
+    return version->version_num >= CCURL_VERSION_IGNORING_CONNECTED &&
+           version->version_num < CCURL_VERSION_BELIEVING_CONNECTED;
+}
+
 bool ccurl_hides_proxy_sessions(void) {
     return version->version_num >= CCURL_VERSION_WITH_HIDDEN_SESSIONS &&
            version->version_num < CCURL_VERSION_WITHOUT_HIDDEN_SESSIONS;

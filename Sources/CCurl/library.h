@@ -89,6 +89,9 @@ int64_t ccurl_now(void);
 // have fixed it in an older version; nothing shows that.
 bool ccurl_has_header_fault(void);
 
+// Whether libcurl does not believe that a socket which it is given is connected (7.88).
+bool ccurl_ignores_connected(void);
+
 // Whether libcurl may hide from a request of plain http the TLS session of the proxy that it goes through.
 bool ccurl_hides_proxy_sessions(void);
 

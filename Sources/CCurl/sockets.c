@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 
+#include "library.h"
 #include "ports.h"
 #include "system.h"
 
@@ -107,14 +108,18 @@ void ccurl_sockets_note_repetition(ccurl_sockets *sockets, const ccurl_connectio
         place = ccurl_origins_add(&sockets->refusing, origin);
         sockets->turnovers[place] = (ccurl_turnover){0};
     }
-    ccurl_turnover_note(&sockets->turnovers[place], connection->shared, connection->number);
+    ccurl_turnover_note(&sockets->turnovers[place], connection->shared, connection->number, ccurl_now());
 }
 
-// Returns how many requests a connection may have; 0 if that is not known.
-static int64_t most_requests(const ccurl_sockets *sockets, const ccurl_watch *watch) {
-    if (watch->is_http1 || sockets->refusing.count == 0) return 0;
+// Whether a connection of HTTP/2 has had as many requests as it may have.
+static bool is_spent(const ccurl_sockets *sockets, ccurl_watch *watch, bool is_safe) {
+    if (watch->is_http1 || watch->is_http3 || sockets->refusing.count == 0) return false;
     int place = ccurl_origins_place(&sockets->refusing, watch->origin);
-    return place < 0 ? 0 : ccurl_turnover_limit(&sockets->turnovers[place]);
+    if (place < 0) return false;
+    int64_t now = ccurl_now(), most = ccurl_turnover_limit(&sockets->turnovers[place], now);
+    bool is_spent = ccurl_is_spent(watch->requests, most, is_safe, watch->spent ? now - watch->spent : 0);
+    if (is_spent && !watch->spent) watch->spent = now;
+    return is_spent;
 }
 
 void ccurl_sockets_note_made(
@@ -143,15 +148,14 @@ void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_por
     }
 }
 
-static ccurl_fitness fitness_of(const ccurl_sockets *sockets, const ccurl_watch *watch, bool is_on_callers_thread) {
+static ccurl_fitness fitness_of(const ccurl_sockets *sockets, ccurl_watch *watch, ccurl_use use) {
     const ccurl_kept_connection kept = {
         .is_http1 = watch->is_http1,
         .is_excluded = watch->is_excluded,
         .has_ended = watch->has_ended,
-        .requests = watch->requests,
-        .most_requests = most_requests(sockets, watch),
+        .is_spent = is_spent(sockets, watch, use.is_safe),
         .is_watched = watch->watched & EPOLLIN,
-        .is_on_callers_thread = is_on_callers_thread,
+        .is_on_callers_thread = use.is_on_callers_thread,
         .idle_since = watch->idle_since,
         .waits = sockets->waits,
         .looked = sockets->looked,
@@ -164,14 +168,13 @@ static bool is_silent(int socket) {
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
-bool ccurl_sockets_is_stale(
-    ccurl_sockets *sockets, ccurl_connection *connection, bool can_ask_later, bool is_on_callers_thread) {
+bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_connection *connection, ccurl_use use) {
     int count = 0, found = -1;
     for (int i = ccurl_ports_next(sockets, connection, -1); i >= 0; i = ccurl_ports_next(sockets, connection, i)) {
         ccurl_watch *watch = &sockets->watches[i];
         connection->may_be_http1 |= watch->is_http1;
         // Of two candidates, surplus bytes or the end of either count.
-        ccurl_fitness fitness = fitness_of(sockets, watch, is_on_callers_thread);
+        ccurl_fitness fitness = fitness_of(sockets, watch, use);
         if (fitness == CCURL_UNFIT || (fitness == CCURL_FIT_IF_SILENT && !is_silent(i))) return true;
         watch->idle_since = 0;
         watch->used_in = sockets->waits;
@@ -187,7 +190,7 @@ bool ccurl_sockets_is_stale(
     if (!watch->is_http3) sockets->reused[watch->origin % CCURL_REUSED] = found + 1;
     if (!watch->is_http1) return false;
     watch->user = connection;
-    watch->acknowledged = can_ask_later ? CCURL_NOT_ASKED : ccurl_acknowledged(found);
+    watch->acknowledged = use.can_ask_later ? CCURL_NOT_ASKED : ccurl_acknowledged(found);
     connection->kept_socket = found + 1;
     connection->was_kept = true;
     return false;

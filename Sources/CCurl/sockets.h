@@ -16,6 +16,16 @@ typedef struct {
     size_t length;
 } ccurl_purpose;
 
+// What is known of a request that is about to use a kept connection.
+typedef struct {
+    // Whether all that is sent is its head, of which libcurl knows the length: the system can be asked later how much
+    // the other side has acknowledged.
+    bool can_ask_later;
+    // Whether it only reads.
+    bool is_safe;
+    bool is_on_callers_thread;
+} ccurl_use;
+
 // Notes that the shim has opened a socket. Returns false if there is no memory: then the socket is not known.
 bool ccurl_sockets_add(ccurl_sockets *sockets, int socket, const ccurl_purpose *purpose);
 // Returns the record of the request that uses the kept connection; NULL if none does.
@@ -37,9 +47,8 @@ void ccurl_sockets_note_joined(ccurl_sockets *sockets, int to_port, int from_por
 // Notes that libcurl is about to send a request again that was sent to that origin on a connection of HTTP/2.
 void ccurl_sockets_note_repetition(ccurl_sockets *sockets, const ccurl_connection *connection, uint64_t origin);
 // Whether the kept connection that a request is about to use must not be used again. If it may, what becomes of it is
-// noted: the system is asked how much the other side has acknowledged, unless that can be asked later.
-bool ccurl_sockets_is_stale(
-    ccurl_sockets *sockets, ccurl_connection *connection, bool can_ask_later, bool is_on_callers_thread);
+// noted.
+bool ccurl_sockets_is_stale(ccurl_sockets *sockets, ccurl_connection *connection, ccurl_use use);
 // Whether the connection on which a request is about to be sent is one of HTTP/3.
 bool ccurl_sockets_is_http3(ccurl_sockets *sockets, const ccurl_connection *connection);
 // Notes that the connection has ended. It must be one of HTTP/3, which libcurl may keep nevertheless.

@@ -14,12 +14,6 @@ uint64_t ccurl_inode_of(int socket) {
     return fstat(socket, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
 }
 
-bool ccurl_is_connected(int socket) {
-    struct sockaddr_storage other;
-    socklen_t length = sizeof other;
-    return getpeername(socket, (struct sockaddr *)&other, &length) == 0;
-}
-
 // The kernel's struct tcp_info, whose end the C library's headers may lack: tcpi_bytes_acked is at byte 120, and
 // tcpi_bytes_received follows.
 typedef union {

@@ -6,8 +6,6 @@
 
 // Returns the number of the socket behind the descriptor, which no other open file has; 0 if there is none.
 uint64_t ccurl_inode_of(int socket);
-// Whether the socket is connected to another one.
-bool ccurl_is_connected(int socket);
 // Returns how many bytes the other side has acknowledged, or how many were received; -1 if the system does not know. It
 // does since Linux 4.1.
 int64_t ccurl_acknowledged(int socket);

@@ -87,7 +87,8 @@ struct ccurl_transfer {
     // The header fields of the request, which libcurl reads here.
     void *fields;
     size_t fields_capacity;
-    // Whether it must not go over HTTP/2; whether it begins on no connection that other requests use.
+    // Whether it must not go over HTTP/2; whether it begins on no connection that others use, or on one that is being
+    // made.
     bool is_downgraded, avoids_shared;
     ccurl_http3 http3;
     // Whether the response is paused: by a hook, or because it has used up its share.

@@ -36,8 +36,9 @@ typedef struct {
     // The number of the loop's last wait that had begun when the end of its last request was noted, or 0 if that is not
     // noted yet; and of the last one when a request used it again.
     uint64_t idle_since, used_in;
-    // How many requests have begun on it.
-    int64_t requests;
+    // How many requests have begun on it; and when the first was turned away because it may have no more, in
+    // microseconds, or 0.
+    int64_t requests, spent;
     // The server, as a hash of its address.
     uint64_t server;
     // Whether it takes no new requests: another connection to its server has died under a request, or a request waited

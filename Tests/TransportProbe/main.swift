@@ -15,6 +15,7 @@ import Darwin
 // A separate process for the tests of a transport that need another environment, or a process that does nothing else:
 //
 //     TransportProbe get URL [proxy=none|PROXY] [pin=HASH] [identity=FILE] [authorities=FILE] [http3=assumed]
+//                            [socket=PATH]
 //         sends one request; prints the status and the body, or the kind of failure, whether the server may have
 //         seen the request, and the message
 //     TransportProbe series [authorities=FILE] [METHOD]URL...
@@ -114,6 +115,7 @@ case "get":
         case "identity": options.clientCertificate = .init(certificate: parts[1], key: parts[1])
         case "http3": options.http3 = .assumed
         case "authorities": options.certificateAuthorities = parts[1]
+        case "socket": options.unixSocket = parts[1]
         default: exit(64)
         }
     }

@@ -85,8 +85,6 @@ typedef enum {
     CCURL_REPEATED,
     // There is no connection of HTTP/3 that was kept. Nothing was sent.
     CCURL_LACKING_HTTP3,
-    // The queue of the Unix socket was full, which libcurl takes for a connection. Nothing was sent.
-    CCURL_NOT_TAKEN,
     // The permit of the rate limit, or the lock of a refresh, ended before the first byte. Nothing was sent.
     CCURL_PERMIT_ENDED,
 } ccurl_reason;

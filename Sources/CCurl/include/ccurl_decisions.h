@@ -14,8 +14,8 @@ typedef struct {
     bool is_http1;
     // Whether it takes no more requests; whether it has ended, although libcurl may not have noticed.
     bool is_excluded, has_ended;
-    // How many requests it has had, and how many its server takes on a connection; 0 if that is not known.
-    int64_t requests, most_requests;
+    // Whether it has had as many requests as it may have.
+    bool is_spent;
     // Whether the system reports to the loop what comes on it.
     bool is_watched;
     // Whether a caller's thread asks. By now, the loop's thread may know more.
@@ -49,14 +49,21 @@ typedef struct {
     // or of several that were similar the one with the fewest. 0 if there was none.
     uint64_t connection;
     int64_t taken, taken_before;
+    // When the last refusal was noted, in microseconds.
+    int64_t noted;
 } ccurl_turnover;
 
 // Notes that libcurl is about to send a request again which was, counted from 1, the one with that number on its
 // connection.
-void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number);
+void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t number, int64_t now);
 // Returns how many requests a connection may have: one fewer than two in a row have taken, because libcurl 7.88 loses a
-// response that comes together with the end. 0 if their numbers are not similar: something else may have ended them.
-int64_t ccurl_turnover_limit(const ccurl_turnover *turnover);
+// response that comes together with the end. 0 if their numbers are not similar, or very small: something else may have
+// ended them. After an hour without a refusal it is 0, too: the server may have changed.
+int64_t ccurl_turnover_limit(const ccurl_turnover *turnover, int64_t now);
+// Returns whether a connection that may have so many requests takes no more. A second after the first request that was
+// turned away, at `since` microseconds, one that only reads may be the last: the server ends the connection with it.
+// libcurl offers a connection again and again that others still use.
+bool ccurl_is_spent(int64_t requests, int64_t most, bool is_safe, int64_t since);
 
 // MARK: What the server has seen
 

@@ -37,6 +37,7 @@ typedef enum {
     CCURLOPT_CAPATH = 10097,
     CCURLOPT_SHARE = 10100,
     CCURLOPT_PRIVATE = 10103,
+    CCURLOPT_SOCKOPTDATA = 10149,
     CCURLOPT_OPENSOCKETDATA = 10164,
     CCURLOPT_NOPROXY = 10177,
     CCURLOPT_CLOSESOCKETDATA = 10209,
@@ -48,6 +49,7 @@ typedef enum {
     CCURLOPT_WRITEFUNCTION = 20011,
     CCURLOPT_READFUNCTION = 20012,
     CCURLOPT_HEADERFUNCTION = 20079,
+    CCURLOPT_SOCKOPTFUNCTION = 20148,
     CCURLOPT_OPENSOCKETFUNCTION = 20163,
     CCURLOPT_CLOSESOCKETFUNCTION = 20208,
     CCURLOPT_PREREQFUNCTION = 20312,
@@ -168,6 +170,8 @@ enum { CCURLSSLBACKEND_OPENSSL = 1, CCURLSSLBACKEND_GNUTLS = 2 };
 // What callbacks return in place of a count or a socket, and what the one before a request returns.
 enum {
     CCURL_SOCKET_BAD = -1,
+    CCURL_SOCKOPT_OK = 0,
+    CCURL_SOCKOPT_ALREADY_CONNECTED = 2,
     CCURL_PREREQFUNC_OK = 0,
     CCURL_PREREQFUNC_ABORT = 1,
     CCURL_READFUNC_ABORT = 0x10000000,
@@ -196,6 +200,9 @@ enum {
     // From the first to before the second, a handle that has had a response is not safe to use again.
     CCURL_VERSION_WITH_HEADER_FAULT = 0x075300,
     CCURL_VERSION_WITHOUT_HEADER_FAULT = 0x080100,
+    // From the first to before the second, a socket that is said to be connected is connected once more, and fails.
+    CCURL_VERSION_IGNORING_CONNECTED = 0x075800,
+    CCURL_VERSION_BELIEVING_CONNECTED = 0x080000,
     // What its TLS libraries write goes through libcurl.
     CCURL_VERSION_WITHOUT_PIPE_SIGNAL = 0x075800,
     // What it has kept of a paused response is freed with the transfer, also if others use its connection.

@@ -58,8 +58,8 @@ extension Cookie {
 
     /// The name that a server reads: a value without a name may have one in it.
     var sentName: Substring {
-        guard name.isEmpty, let sign = value.utf8.firstIndex(of: UInt8(ascii: "=")) else { return Substring(name) }
-        return value[..<sign].trimmed
+        let sent = SetCookie.readable(pair)
+        return sent.utf8.firstIndex(of: UInt8(ascii: "=")).map { sent[..<$0].trimmed } ?? Substring(name)
     }
 
     /// What the cookie takes of the jar's space, in bytes.

@@ -75,7 +75,7 @@ extension SetCookie {
     /// Whether the attributes keep what the name promises: `__Secure-` is `Secure`, and `__Host-` belongs to one host
     /// as a whole. A value without a name could pass for a name in a request.
     fileprivate var keepsItsPrefix: Bool {
-        let start = (name.isEmpty ? value : name).lowercased()
+        let start = (name.isEmpty ? String(Self.readable(value)) : name).lowercased()
         let (promisesSecure, promisesHost) = (start.hasPrefix("__secure-"), start.hasPrefix("__host-"))
         guard promisesSecure || promisesHost else { return true }
         return !name.isEmpty && isSecure && (!promisesHost || domain == nil && path == "/")

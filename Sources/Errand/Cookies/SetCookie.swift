@@ -52,6 +52,11 @@ struct SetCookie: Sendable, Equatable {
         }
     }
 
+    /// Returns a cookie as servers read it that skip equals signs before the name.
+    static func readable(_ pair: String) -> Substring {
+        Substring(pair.utf8.drop { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") })
+    }
+
     /// Returns the two sides of the first equals sign, without spaces around them.
     private static func pair(_ text: Substring) -> (name: Substring, value: Substring?) {
         guard let sign = text.firstIndex(of: "=") else { return (text.trimmed, nil) }

@@ -69,7 +69,7 @@ import Testing
             "sid=evil", "sid=evil; Domain=example.com", "sid=evil; Path=/login", "sid=; Max-Age=0",
             "sid=evil; Domain=api.example.com", "sid=evil; Secure",
             // Sent, this is the same.
-            "=sid=evil", "= sid = evil; Domain=example.com",
+            "=sid=evil", "= sid = evil; Domain=example.com", "==sid=evil", "= =sid=evil; Domain=example.com",
         ])
     func leaveSecureAlone(line: String) throws {
         for attribute in ["", "; Domain=example.com", "; Domain=api.example.com"] {

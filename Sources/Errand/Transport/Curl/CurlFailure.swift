@@ -42,7 +42,6 @@ struct CurlFailure {
         case CCURL_UPGRADED:
             return failure(.malformed, "the server changed to another protocol, which was not asked for")
         case CCURL_REPEATED: return repeated
-        case CCURL_NOT_TAKEN: return .transport(TransportFailure(.refused, "the server takes no more connections now"))
         case CCURL_PERMIT_ENDED:
             let message = "the permit of the rate limit, or the lock of the refresh, ended before the request was sent"
             return .transport(TransportFailure(.reset, message, mayHaveReachedServer: false))
@@ -155,12 +154,20 @@ struct CurlFailure {
         case ENOBUFS, ENOMEM: return .curlHasNoMemory
         default: break
         }
-        if request.is_local { return failure(.refused, String(cString: strerror(facts.connection_error))) }
+        if request.is_local { return localRefusal }
         return switch facts.connection_error {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
         default: failure(isForProxy ? .proxy : .refused)
         }
+    }
+
+    /// The error for a Unix socket that did not take a connection. libcurl 7.88 has no number for a full queue.
+    private var localRefusal: ServiceError {
+        let problem = facts.socket_error == 0 ? facts.connection_error : facts.socket_error
+        let isFull = problem == 0 || problem == EAGAIN
+        let words = isFull ? "the server takes no more connections now" : String(cString: strerror(problem))
+        return failure(.refused, words)
     }
 
     /// Whether a connection to a proxy failed. libcurl does not report one that the environment names.

@@ -29,16 +29,14 @@ import Testing
         }
     }
 
-    @Test("C44: two connections in a row that took as many requests show how many each takes, and gets one fewer")
-    func turnover() {
-        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 20, 0) } == CCURL_FIT)
-        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 19, 20) } == CCURL_FIT)
-        #expect(judged { ($0.is_http1, $0.requests, $0.most_requests) = (false, 20, 20) } == CCURL_UNFIT)
+    private static let second: Int64 = 1_000_000
 
-        var turnover = ccurl_turnover()
+    @Test("C44: two connections in a row that took about as many requests show how many each takes")
+    func turnover() {
+        var (turnover, now) = (ccurl_turnover(), Self.second)
         func limit(after refusals: (connection: UInt64, number: Int64)...) -> Int64 {
-            for refusal in refusals { ccurl_turnover_note(&turnover, refusal.connection, refusal.number) }
-            return ccurl_turnover_limit(&turnover)
+            for refusal in refusals { ccurl_turnover_note(&turnover, refusal.connection, refusal.number, now) }
+            return ccurl_turnover_limit(&turnover, now)
         }
         #expect(limit() == 0)
         #expect(limit(after: (7, 1003), (7, 1001), (7, 1002)) == 0)
@@ -46,16 +44,37 @@ import Testing
         #expect(limit(after: (8, 1002)) == 999)
         #expect(limit(after: (9, 1004)) == 999)
         #expect(limit(after: (9, 1001), (10, 1001)) == 999)
-        // The server takes fewer now.
-        #expect(limit(after: (11, 101)) == 0)
-        #expect(limit(after: (12, 101)) == 99)
+        // The server may have changed.
+        now += 3600 * Self.second
+        #expect(limit() == 999)
+        now += 1
+        #expect(limit() == 0)
+        #expect(limit(after: (11, 1001)) == 999)
+        // It takes fewer now.
+        #expect(limit(after: (12, 101)) == 0)
+        #expect(limit(after: (13, 101)) == 99)
         // Ends for other reasons.
-        for number in [3, 700, 40, 3000, 1] { #expect(limit(after: (UInt64(number + 100), Int64(number))) == 0) }
-        // A connection that takes nothing shows nothing, and one request for each is not worth it.
-        #expect(limit(after: (13, 1), (14, 1)) == 0)
-        #expect(limit(after: (15, 2), (16, 2)) == 0)
-        #expect(limit(after: (17, 3), (18, 3)) == 0)
-        #expect(limit(after: (19, 30), (20, 30)) == 28)
+        for (index, number) in [3, 700, 40, 3000, 1, 3, 6, 10, 3, 9, 17].enumerated() {
+            #expect(limit(after: (UInt64(index + 100), Int64(number))) == 0)
+        }
+        // So few are not worth it.
+        for number in 1...6 {
+            let connection = 200 + 2 * UInt64(number)
+            #expect(limit(after: (connection, Int64(number)), (connection + 1, Int64(number))) == 0)
+        }
+        #expect(limit(after: (302, 7), (303, 7)) == 5)
+        #expect(limit(after: (304, 8), (305, 8)) == 6)
+    }
+
+    @Test("C44: a spent connection takes nothing for a second, and then what only reads")
+    func spent() {
+        #expect(judged { ($0.is_http1, $0.is_spent) = (false, true) } == CCURL_UNFIT)
+        for isSafe in [true, false] {
+            #expect(!ccurl_is_spent(19, 20, isSafe, 0) && ccurl_is_spent(20, 20, isSafe, 0))
+            #expect(!ccurl_is_spent(20, 0, isSafe, 0))
+        }
+        #expect(ccurl_is_spent(20, 20, true, Self.second - 1) && !ccurl_is_spent(20, 20, true, Self.second))
+        #expect(ccurl_is_spent(20, 20, false, 1000 * Self.second))
     }
 
     @Test(

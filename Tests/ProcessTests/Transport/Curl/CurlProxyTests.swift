@@ -222,6 +222,17 @@ import Testing
         #expect(proxy.received.isEmpty)
     }
 
+    @Test("C49: what goes to a Unix socket does not use the environment's proxy")
+    func unixSocket() async throws {
+        let scratch = try Scratch()
+        let (server, proxy) = (try LoopbackServer(unixSocket: scratch.path("server.sock")), try LoopbackServer())
+        server.on(.get, "/x") { request in .json(request.headers["Host"] == "service.test" ? "1" : "2") }
+        let environment = ["http_proxy": "http://127.0.0.1:\(proxy.port)"]
+        let socket = "socket=\(scratch.path("server.sock"))"
+        #expect(try await probe("http://service.test/x", socket, environment: environment) == "200 1")
+        #expect(proxy.received.isEmpty)
+    }
+
     @Test("C90: an invalid proxy in the environment shows its password nowhere")
     func senseless() async throws {
         let environment = ["https_proxy": "gopher://ann:secret@127.0.0.1:80"]

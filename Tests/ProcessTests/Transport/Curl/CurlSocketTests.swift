@@ -9,7 +9,7 @@ struct CurlSocketTests {
     /// Runs a program that consists of these lines, and returns what it prints.
     private func run(_ lines: String) async throws -> String {
         let main = Self.beginning + "\nint main(void) {\nstart();\n\(lines)\n}\n"
-        let files = ["sockets.c", "watches.c", "ports.c", "flood.c", "system.c", "decisions.c"]
+        let files = ["sockets.c", "origins.c", "watches.c", "ports.c", "flood.c", "system.c", "decisions.c"]
         return try await ShimProgram.run(main, with: files)
     }
 
@@ -76,7 +76,7 @@ struct CurlSocketTests {
             watch()->watched = EPOLLIN;
             printf("after a wait: %s\\n", notice_surplus(&b));
             turn();
-            if (ccurl_sockets_is_stale(&sockets, &c, true, false)) return 1;
+            if (ccurl_sockets_is_stale(&sockets, &c, (ccurl_use){.can_ask_later = true})) return 1;
             end(&b);
             turn();
             printf("under a request that began before an end was noted: %s\\n", notice_surplus(&d));
@@ -219,7 +219,8 @@ struct CurlSocketTests {
 
         static const char *notice_surplus(ccurl_connection *connection) {
             arrive();
-            bool is_noticed = ccurl_sockets_is_stale(&sockets, connection, true, is_on_callers_thread);
+            const ccurl_use use = {.can_ask_later = true, .is_on_callers_thread = is_on_callers_thread};
+            bool is_noticed = ccurl_sockets_is_stale(&sockets, connection, use);
             char byte;
             if (recv(opened, &byte, 1, 0) != 1) abort();
             return is_noticed ? "noticed" : "not asked for";
