@@ -176,15 +176,12 @@ extension CacheEntryFile {
                 control: CacheControl([control]), variant: variant, tags: Set(tags))
         }
 
-        /// Whether the removal covers the response, at whatever place it is: of those that cover only what is inside.
-        func isCovered(by removal: CacheRemoval, url: UInt64?) -> Bool {
-            switch removal {
-            case .tag(let tag): tags.contains(tag)
-            case .group(let name, let origin):
-                self.origin == origin && CacheGroups.names(in: headers.values("Cache-Groups")).contains(name)
-            case .resource: self.url == url
-            case .session, .everything: true
-            }
+        /// Whether one of those removals of tags and groups covers it, or its URL has one of those numbers.
+        func isCovered(by removals: Set<CacheRemoval>, urls: Set<UInt64>) -> Bool {
+            urls.contains(url) || tags.contains { removals.contains(.tag($0)) }
+                || CacheGroups.names(in: headers.values("Cache-Groups")).contains {
+                    removals.contains(.group($0, origin))
+                }
         }
 
         /// Whether it is that response.

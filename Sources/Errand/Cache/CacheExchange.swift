@@ -18,8 +18,8 @@ struct CacheExchange {
     let request: HTTPRequest
     /// The request as it was handed to the transport; `nil` if none was, because a middleware has answered.
     let sent: HTTPRequest?
-    /// Whether the call asks again after this response.
-    var isAskedAgain = false
+    /// Whether the call may ask again after this response.
+    var mayBeAskedAgain = false
     let rules: CacheRules
     /// The tags of what is stored already: whoever calls next need not know them.
     var earlierTags: Set<String> = []
@@ -32,6 +32,8 @@ struct CacheExchange {
     let received: CacheMoment
     /// How long the server took to answer.
     let delay: Duration
+    /// When the request was sent, and not when it began to wait for that.
+    var sentAt = Instant.zero
     /// The names, in lower case, of headers that are added on the way with the same value to every request.
     var constants: Set<String> = []
     /// Which headers may say who asks.
@@ -45,7 +47,7 @@ struct CacheExchange {
 
     /// Decides on a new response.
     func outcome(of response: HTTPResponse) -> Outcome {
-        guard !Self.unstored.contains(response.status), response.status >= 200, !isAskedAgain else {
+        guard !Self.unstored.contains(response.status), response.status >= 200, !mayBeAskedAgain else {
             return .leave(.status)
         }
         guard let body = response.body.bytes else { return .leave(.bypassed) }

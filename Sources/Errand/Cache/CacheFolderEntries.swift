@@ -109,42 +109,51 @@ extension CacheFolder {
         return try remove(name)
     }
 
-    /// Removes everything that is covered.
-    func remove(_ removal: CacheRemoval) throws(SystemError) -> Extent {
+    func remove(_ removal: CacheRemoval) throws(SystemError) -> Extent { try remove([removal]) }
+
+    /// Removes everything that one of them covers.
+    func remove(_ removals: [CacheRemoval]) throws(SystemError) -> Extent {
         let areas = try names(in: "").filter(CachePlace.isArea)
         var change = Extent()
-        if case .everything = removal {
+        if removals.contains(.everything) {
             for area in areas { change += try removeFolder(area) }
             return change
         }
         guard let secret = try self.key() else { return change }
-        switch removal {
-        case .everything: break
-        case .session(let session):
-            for isNamed in [false, true] {
-                let area = CachePlace.area(of: session, isNamed: isNamed, by: secret)
-                if areas.contains(area) { change += try removeFolder(area) }
-            }
-        case .resource(let resource):
-            let (base, isNamed) = (CachePlace.base(of: resource, by: secret), resource.isNamed)
-            for area in areas where area.hasPrefix("n") == isNamed {
-                change += try remove("\(area)/\(base)")
-                let folder = CachePlace.folder(beside: "\(area)/\(base)")
-                for name in try names(in: folder) { change += try remove("\(folder)/\(name)") }
-                // It stays if another process has just put something there.
-                try? FileSystem.removeFolder(path(of: folder))
-            }
-            // What is stored under a name has a URL too.
-            guard case .url(let url) = resource else { break }
-            for area in areas where area.hasPrefix("n") {
-                change += try removeEntries(in: area, secret) {
-                    $0.isCovered(by: removal, url: secret.number(of: url))
+        // What is looked for in all files, and in those of responses with a name.
+        var (everywhere, urls) = (Set<CacheRemoval>(), Set<UInt64>())
+        for removal in removals {
+            switch removal {
+            case .everything: break
+            case .session(let session):
+                for isNamed in [false, true] {
+                    let area = CachePlace.area(of: session, isNamed: isNamed, by: secret)
+                    if areas.contains(area) { change += try removeFolder(area) }
                 }
+            case .resource(let resource):
+                change += try remove(resource, in: areas, secret)
+                // What is stored under a name has a URL too.
+                if case .url(let url) = resource { urls.insert(secret.number(of: url)) }
+            case .tag, .group: everywhere.insert(removal)
             }
-        case .tag, .group:
-            for area in areas {
-                change += try removeEntries(in: area, secret) { $0.isCovered(by: removal, url: nil) }
-            }
+        }
+        for area in areas where !everywhere.isEmpty || !urls.isEmpty && area.hasPrefix("n") {
+            change += try removeEntries(in: area, secret) { $0.isCovered(by: everywhere, urls: urls) }
+        }
+        return change
+    }
+
+    private func remove(
+        _ resource: CacheKey.Resource, in areas: [String], _ secret: CacheFolderKey
+    ) throws(SystemError) -> Extent {
+        let (base, isNamed) = (CachePlace.base(of: resource, by: secret), resource.isNamed)
+        var change = Extent()
+        for area in areas where area.hasPrefix("n") == isNamed {
+            change += try remove("\(area)/\(base)")
+            let folder = CachePlace.folder(beside: "\(area)/\(base)")
+            for name in try names(in: folder) { change += try remove("\(folder)/\(name)") }
+            // It stays if another process has just put something there.
+            try? FileSystem.removeFolder(path(of: folder))
         }
         return change
     }

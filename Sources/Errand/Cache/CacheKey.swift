@@ -40,33 +40,22 @@ enum CacheRemoval: Sendable, Hashable {
     case session(UUID)
     case everything
 
-    /// Returns whether it covers a response that is stored, or is about to be.
-    func covers(_ response: StoredResponse, at key: CacheKey) -> Bool {
-        switch self {
-        case .resource(let resource): key.resource == resource || .url(response.url) == resource
-        case .tag(let tag): response.tags.contains(tag)
-        case .group(let name, let origin): response.url.origin == origin && response.groups.contains(name)
-        case .session(let session): key.partition.session == session
-        case .everything: true
-        }
-    }
-
-    /// Returns whether one of those that cover a response fulfills a condition.
-    static func anyCovering(
-        _ response: StoredResponse, at key: CacheKey, where fulfills: (CacheRemoval) -> Bool
-    ) -> Bool {
-        if fulfills(.everything) || fulfills(.resource(key.resource)) { return true }
-        if key.resource.isNamed, fulfills(.resource(.url(response.url))) { return true }
-        if let session = key.partition.session, fulfills(.session(session)) { return true }
-        return response.tags.contains { fulfills(.tag($0)) }
-            || response.groups.contains { fulfills(.group($0, response.url.origin)) }
+    /// Returns those that cover a response that is stored, or is about to be, besides `everything`.
+    static func covering(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
+        var removals: [CacheRemoval] = [.resource(key.resource)]
+        // What is stored under a name has a URL too.
+        if key.resource.isNamed { removals.append(.resource(.url(response.url))) }
+        if let session = key.partition.session { removals.append(.session(session)) }
+        removals += response.tags.map(CacheRemoval.tag)
+        removals += response.groups.map { .group($0, response.url.origin) }
+        return removals
     }
 }
 
 /// The last removals, so that an answer whose request began before one is not stored after it (K11).
 struct CacheRemovals: Sendable {
-    /// When more different removals are known than this, the older half is forgotten. What begins before those is not
-    /// stored any more, whatever they covered.
+    /// When more different removals are known than this, the older half is forgotten. What began before the last of
+    /// those is not stored, whatever they covered.
     static let capacity = 4096
 
     /// The position of each, when it was noted last.
@@ -80,13 +69,39 @@ struct CacheRemovals: Sendable {
         position += 1
         last[removal] = position
         guard last.count > Self.capacity else { return }
-        forgotten = position - Self.capacity / 2
+        forgotten = last.values.sorted()[last.count - Self.capacity / 2 - 1]
         last = last.filter { $0.value > forgotten }
     }
 
     /// Returns whether a removal since then covers the response.
     func overtook(_ response: StoredResponse, at key: CacheKey, since start: Int) -> Bool {
         guard start < position else { return false }
-        return start < forgotten || CacheRemoval.anyCovering(response, at: key) { last[$0].map { $0 > start } ?? false }
+        if start < forgotten || last[.everything].map({ $0 > start }) ?? false { return true }
+        return CacheRemoval.covering(response, at: key).contains { last[$0].map { $0 > start } ?? false }
+    }
+}
+
+/// When the requests began whose responses were stored last, so that the answer to an earlier request, which comes
+/// late, does not replace the answer to a later one (K11).
+struct CacheStarts: Sendable {
+    /// When more are known than this, the older half is forgotten: requests that take so long are rare.
+    private static let capacity = 4096
+
+    private struct Place: Hashable {
+        let key: CacheKey
+        let variant: CacheVariant
+    }
+
+    private var last: [Place: Instant] = [:]
+
+    /// Returns whether the answer to a later request was stored in the place of this one; otherwise notes this one.
+    mutating func overtook(_ response: StoredResponse, at key: CacheKey, since start: Instant) -> Bool {
+        let place = Place(key: key, variant: response.variant)
+        if let later = last[place], later > start { return true }
+        last[place] = start
+        guard last.count > Self.capacity else { return false }
+        let median = last.values.sorted()[Self.capacity / 2]
+        last = last.filter { $0.value >= median }
+        return false
     }
 }

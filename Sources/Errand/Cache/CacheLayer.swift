@@ -44,9 +44,9 @@ struct CacheLayer: Layer {
             stored = await cache.store.read(key, in: context.transmission.scope) { matches($0, request) }
             try context.transmission.throwIfStopped()
         }
-        if let found = stored, context.rules.asksAgain(after: found.status) { stored = nil }
         let finding = Finding(
-            inquiry: inquiry, key: key, cookies: cookies, stored: stored, position: cache.position)
+            inquiry: inquiry, key: key, cookies: cookies, stored: stored,
+            isUsable: stored.map { isUsable($0, context.rules) } ?? false, position: cache.position)
         if let response = answer(to: request, context, finding) { return response }
         // A body that is not decoded as a whole belongs to its reader (K16).
         if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
@@ -60,19 +60,19 @@ struct CacheLayer: Layer {
     /// Says what the cache would do with a request now, for people. It waits for the disk.
     ///
     /// - Parameter isSessionKnown: Whether `session` is the one that a call would have. Another may have to be loaded.
-    func outlook(for request: HTTPRequest, rules: CacheRules, session: UUID?, isSessionKnown: Bool) -> String {
-        let inquiry = CacheInquiry(request, rules: rules)
+    func outlook(for request: HTTPRequest, rules: CallRules, session: UUID?, isSessionKnown: Bool) -> String {
+        let inquiry = CacheInquiry(request, rules: rules.cache)
         guard inquiry.isHandled else { return "no, because \(inquiry.bypassReason)" }
         // Memory has nothing of a session that has not been loaded, but a disk may.
         if !isSessionKnown, cache.outlivesProcess { return "not known before the session has been loaded" }
-        let key = key(of: request, rules, session: session)
+        let key = key(of: request, rules.cache, session: session)
         let found: StoredResponse? =
             switch lookup(key, request) {
             case .found(let response): response
             case .nothing: nil
             case .unknown: cache.store.look(at: key) { matches($0, request) }
             }
-        guard let stored = found else {
+        guard let stored = found, isUsable(stored, rules) else {
             return inquiry.isLocal ? "nothing is stored, and nothing would be sent" : "nothing is stored; it is sent"
         }
         let now = CacheMoment(of: time)
@@ -89,18 +89,18 @@ struct CacheLayer: Layer {
     }
 
     /// Whether a request would be answered, and nothing would be sent; or may be, as `outlook` says.
-    func mayAnswer(_ request: HTTPRequest, rules: CacheRules, session: UUID?, isSessionKnown: Bool) async -> Bool {
-        let inquiry = CacheInquiry(request, rules: rules)
+    func mayAnswer(_ request: HTTPRequest, rules: CallRules, session: UUID?, isSessionKnown: Bool) async -> Bool {
+        let inquiry = CacheInquiry(request, rules: rules.cache)
         guard inquiry.isHandled else { return false }
         if !isSessionKnown, cache.outlivesProcess { return true }
-        let key = key(of: request, rules, session: session)
+        let key = key(of: request, rules.cache, session: session)
         let stored: StoredResponse?
         switch lookup(key, request) {
         case .found(let response): stored = response
         case .nothing: stored = nil
         case .unknown: stored = await cache.store.read(key, in: CallScope()) { matches($0, request) }
         }
-        guard let stored else { return false }
+        guard let stored, isUsable(stored, rules) else { return false }
         switch inquiry.decision(on: stored, at: CacheMoment(of: time)) {
         case .serve, .serveStale: return true
         case .revalidate, .fetch, .refuse: return false
@@ -114,8 +114,16 @@ struct CacheLayer: Layer {
         /// The `Cookie` header that would be added to it.
         let cookies: String?
         let stored: StoredResponse?
+        let isUsable: Bool
         /// The number of removals when the request began.
         let position: Int
+
+        /// What is stored, unless it is the kind of response after which the call would ask again.
+        var usable: StoredResponse? { isUsable ? stored : nil }
+    }
+
+    private func isUsable(_ stored: StoredResponse, _ rules: CallRules) -> Bool {
+        stored.status < 400 || !rules.mayAskAgain(after: HTTPResponse(status: stored.status, headers: stored.headers))
     }
 
     // MARK: Without the server
@@ -134,7 +142,7 @@ struct CacheLayer: Layer {
     private func answer(to request: HTTPRequest, _ context: CallContext, _ finding: Finding) -> HTTPResponse? {
         if finding.inquiry.prefersNetwork { return nil }
         // The usual miss does not read the clock.
-        guard let stored = finding.stored else { return finding.inquiry.isLocal ? .notCached : nil }
+        guard let stored = finding.usable else { return finding.inquiry.isLocal ? .notCached : nil }
         switch finding.inquiry.decision(on: stored, at: CacheMoment(of: context.time)) {
         case .serve(let age): return serve(stored, request, context, finding, .hit, age: age)
         case .serveStale(let age, let reason, let isRefreshing):
@@ -168,12 +176,12 @@ struct CacheLayer: Layer {
         if inquiry.isLocal { return .notCached }
         do throws(ServiceError) {
             var response = try await next(request, context)
-            for removal in request.removals(by: response) { await cache.remove(removal) }
+            await cache.remove(request.removals(by: response))
             response.provenance.cache = CacheStatus(.miss, reason: inquiry.bypassReason)
             return response
         } catch {
             // The server may have acted on it without saying so.
-            if context.transmission.wasSent { for removal in request.removals(by: nil) { await cache.remove(removal) } }
+            if context.transmission.wasSent { await cache.remove(request.removals(by: nil)) }
             throw error
         }
     }
@@ -185,7 +193,7 @@ struct CacheLayer: Layer {
     ) async throws(ServiceError) -> HTTPResponse {
         let transmission = context.transmission
         var context = context
-        var condition = finding.inquiry.condition(for: finding.stored)
+        var condition = finding.inquiry.condition(for: finding.usable)
         while true {
             let (start, sends) = (context.time.now, transmission.sends)
             let sent = condition.map(request.confirming) ?? (finding.inquiry.isReload ? request.reloading : request)
@@ -200,11 +208,12 @@ struct CacheLayer: Layer {
             let exchange = CacheExchange(
                 request: request,
                 sent: self.sent(in: transmission, after: sends).map { withoutConditions($0, condition) },
-                isAskedAgain: context.rules.asksAgain(after: response.status),
+                mayBeAskedAgain: context.rules.mayAskAgain(after: response),
                 rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [], cookies: finding.cookies,
                 signedWith: response.provenance.accessToken, isOfSession: finding.key.partition.session != nil,
                 received: CacheMoment(of: context.time),
-                delay: response.timings?.total ?? start.duration(to: context.time.now), constants: constants,
+                delay: response.timings?.total ?? start.duration(to: context.time.now),
+                sentAt: transmission.answeredSend ?? start, constants: constants,
                 identity: identity)
             guard response.status == 304, let stored = condition else {
                 response.provenance.cache = await keep(response, exchange, finding)
@@ -216,7 +225,7 @@ struct CacheLayer: Layer {
                 context.isUrgent = true
                 continue
             }
-            return await confirm(stored, updated, problem, response, finding)
+            return await confirm(stored, updated, problem, response, exchange, finding)
         }
     }
 
@@ -249,7 +258,9 @@ struct CacheLayer: Layer {
             if let old = finding.stored, old.variant != stored.variant {
                 await cache.store.remove(old, at: finding.key)
             }
-            return CacheStatus(.miss, reason: await cache.insert(stored, at: finding.key, since: finding.position))
+            let problem = await cache.insert(
+                stored, at: finding.key, since: finding.position, sentAt: exchange.sentAt)
+            return CacheStatus(.miss, reason: problem)
         case .leave(let reason):
             // What the server gives now is not what is stored; a failure says nothing about that.
             if response.isSuccess || [404, 410].contains(response.status), let old = finding.stored {
@@ -263,12 +274,15 @@ struct CacheLayer: Layer {
     @inline(never)
     private func confirm(
         _ stored: StoredResponse, _ updated: StoredResponse, _ problem: CacheStatus.Reason?, _ answer: HTTPResponse,
-        _ finding: Finding
+        _ exchange: CacheExchange, _ finding: Finding
     ) async -> HTTPResponse {
         cache.count(.revalidated)
         if updated.variant != stored.variant || problem != nil { await cache.store.remove(stored, at: finding.key) }
         var problem = problem
-        if problem == nil { problem = await cache.insert(updated, at: finding.key, since: finding.position) }
+        if problem == nil {
+            problem = await cache.insert(
+                updated, at: finding.key, since: finding.position, sentAt: exchange.sentAt)
+        }
         var response = updated.response(
             withBody: true, age: nil, as: CacheStatus(.revalidated, age: .zero, reason: problem))
         var provenance = answer.provenance

@@ -31,7 +31,7 @@ extension CacheLayer {
         insteadOf error: ServiceError, _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
         // A call that was stopped gets no answer.
-        guard finding.stored != nil, error.isServersFailure, context.transmission.scope.reason == nil else {
+        guard finding.usable != nil, error.isServersFailure, context.transmission.scope.reason == nil else {
             return nil
         }
         return answerAfterFailure(request, context, finding)
@@ -41,7 +41,7 @@ extension CacheLayer {
     func answer(
         insteadOf response: HTTPResponse, _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
-        guard [500, 502, 503, 504].contains(response.status), finding.stored != nil, !response.isFromCache else {
+        guard [500, 502, 503, 504].contains(response.status), finding.usable != nil, !response.isFromCache else {
             return nil
         }
         return answerAfterFailure(request, context, finding)
@@ -50,7 +50,7 @@ extension CacheLayer {
     private func answerAfterFailure(
         _ request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) -> HTTPResponse? {
-        guard let stored = finding.stored, let age = ageIfUsable(stored, finding, at: context.time) else { return nil }
+        guard let stored = finding.usable, let age = ageIfUsable(stored, finding, at: context.time) else { return nil }
         if let pause = context.transmission.pause(after: context.attempts) {
             refresh(request, context, finding, after: pause)
         }
@@ -73,7 +73,7 @@ extension CacheLayer {
         to request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) async throws(ServiceError) -> HTTPResponse? {
         let (transmission, time) = (context.transmission, context.time)
-        guard let limit = context.rules.cache.networkFirst, let stored = finding.stored, request.method == .get,
+        guard let limit = context.rules.cache.networkFirst, let stored = finding.usable, request.method == .get,
             ageIfUsable(stored, finding, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()

@@ -22,14 +22,14 @@ protocol CacheStore: Sendable {
     /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
     /// is asked in the moment at which the response becomes visible. Returns why the response was not stored.
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason?
 
     /// Removes that response, if it is still stored.
     func remove(_ response: StoredResponse, at key: CacheKey) async
 
-    /// Removes everything that is covered.
-    func remove(_ removal: CacheRemoval) async
+    /// Removes everything that one of them covers.
+    func remove(_ removals: [CacheRemoval]) async
 
     /// Removes what belongs to a session that has ended: no later lookup finds it.
     func forget(_ session: UUID)

@@ -22,6 +22,9 @@ struct CacheVariant: Sendable, Hashable {
         for value in values { hasher.combine(bytesOf: value ?? "") }
     }
 
+    /// A response that depends on more fields than this is not stored: each lookup compares all of them.
+    static let mostNames = 32
+
     /// A response that depends on no field.
     static let none = CacheVariant(names: [], values: [])
 
@@ -39,7 +42,7 @@ struct CacheVariant: Sendable, Hashable {
             names.insert(name)
         }
         names.remove("accept-encoding")
-        return names.sorted()
+        return names.count <= mostNames ? names.sorted() : nil
     }
 
     /// Returns the variant of a request. `isParted` says whether the partition covers a field, by its name.

@@ -14,7 +14,7 @@ import Foundation
 /// - What is removed is found no more from that moment on: the removal is *pending* until the folder has carried it
 ///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The
 ///   folder carries removals out in order, before the next response is written, so nothing in it is newer than one.
-///   If too many wait, everything is removed.
+///   If too many wait, because the disk does not work, everything is removed.
 /// - A response whose successor waits to be written is a miss.
 ///
 /// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
@@ -37,8 +37,6 @@ final class DiskCacheStore: CacheStore {
     private static let frontLifetime = Duration.seconds(60)
     /// More bytes than this do not wait to be written: 32 MiB.
     private static let queueLimit = 32 << 20
-    /// A folder in which so many removals wait is emptied as soon as that is possible.
-    private static let mostPending = 64
     /// More bits than this are not kept: about 2 MiB.
     private static let mostBits = 1 << 16
 
@@ -46,8 +44,7 @@ final class DiskCacheStore: CacheStore {
         var removals = CacheRemovals()
         /// The resources of the last responses that were inserted.
         var insertions = CacheRemovals()
-        var pending: [(id: Int, removal: PendingRemoval)] = []
-        var lastPending = 0
+        var pending = PendingRemovals()
         /// The last removals that were carried out: a read that began before may have found what they covered.
         var carriedOut = CacheRemovals()
         /// What the folder holds, since it was counted.
@@ -70,12 +67,6 @@ final class DiskCacheStore: CacheStore {
         var frontEnd: Instant
 
         init(frontEnd: Instant) { self.frontEnd = frontEnd }
-
-        mutating func add(_ removal: PendingRemoval) {
-            lastPending += 1
-            if pending.count >= DiskCacheStore.mostPending { pending = [(lastPending, .removal(.everything))] }
-            pending.append((lastPending, removal))
-        }
 
         /// Notes that a response at that place waits no longer.
         mutating func noteWritten(_ key: CacheKey) {
@@ -157,7 +148,7 @@ final class DiskCacheStore: CacheStore {
         guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
         if !key.resource.isNamed {
             // A response that has come since is there already, or will be.
-            _ = front.insert(response, at: key) {
+            _ = front.insert(response, at: key) { [self] in
                 isRemoved(response, at: key, since: start)
                     || state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
             }
@@ -192,9 +183,7 @@ final class DiskCacheStore: CacheStore {
     /// Whether what was read at a place is not to be found there any more, or has a successor.
     private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: Moment) -> Bool {
         state.withLock { state in
-            if state.unwritten[key] != nil || state.pending.contains(where: { $0.removal.covers(response, at: key) }) {
-                return true
-            }
+            if state.unwritten[key] != nil || state.pending.covers(response, at: key) { return true }
             let now = Moment(state)
             guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return false }
             return key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
@@ -205,7 +194,7 @@ final class DiskCacheStore: CacheStore {
     // MARK: Writing
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
         begin()
         // First the position, then the question: a removal between them is seen by one of the two. From now on, nothing
@@ -216,17 +205,17 @@ final class DiskCacheStore: CacheStore {
             return state.removals.position
         }
         let giveUp = { self.state.withLock { $0.noteWritten(key) } }
-        let isRemoved = { @Sendable in
-            self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
+        let isTooLate = { @Sendable in
+            isOvertaken() || self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
         let size = response.size
-        let reason = front.insert(response, at: key) { isOvertaken() || isRemoved() }
+        let reason = front.insert(response, at: key, unless: isTooLate)
         guard reason != .overtaken else {
             giveUp()
             return .overtaken
         }
         guard size <= limit / Self.largestShare else {
-            await enqueue(.variant(response.variant, key, nil), then: giveUp)
+            await enqueue([.variant(response.variant, key, nil)], then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = state.withLock { state in
@@ -236,11 +225,11 @@ final class DiskCacheStore: CacheStore {
         }
         guard isAccepted else {
             state.withLock { $0.failures += 1 }
-            await enqueue(.variant(response.variant, key, nil), then: giveUp)
+            await enqueue([.variant(response.variant, key, nil)], then: giveUp)
             return .notWritten
         }
         let outcome = await change(isAwaited: !isSlow) {
-            let reason = self.write(response, at: key, size: size, unless: isRemoved)
+            let reason = self.write(response, at: key, size: size, unless: isTooLate)
             self.state.withLock { state in
                 state.queued -= size
                 state.noteWritten(key)
@@ -252,7 +241,7 @@ final class DiskCacheStore: CacheStore {
 
     /// Writes a response on a thread for the disk. Returns why it was not written.
     private func write(
-        _ response: StoredResponse, at key: CacheKey, size: Int, unless isRemoved: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, size: Int, unless isTooLate: () -> Bool
     ) -> CacheStatus.Reason? {
         removePending()
         let (mustCount, hasPending) = state.withLock { state in
@@ -262,7 +251,7 @@ final class DiskCacheStore: CacheStore {
         if mustCount { count(leaving: size) }
         do throws(SystemError) {
             guard !hasPending else { throw .readOnlyFileSystem }
-            guard let grown = try folder.write(response, at: key, unless: isRemoved) else { return .overtaken }
+            guard let grown = try folder.write(response, at: key, unless: isTooLate) else { return .overtaken }
             state.withLock { state in
                 state.extent? += grown
                 state.written += size
@@ -272,7 +261,7 @@ final class DiskCacheStore: CacheStore {
             // What is there is out of date: also what depends on nothing, which would be found first.
             state.withLock { state in
                 state.failures += 1
-                for variant in Set([response.variant, .none]) { state.add(.variant(variant, key, nil)) }
+                for variant in Set([response.variant, .none]) { state.pending.add(.variant(variant, key, nil)) }
             }
             removePending()
             return .notWritten
@@ -282,21 +271,21 @@ final class DiskCacheStore: CacheStore {
     // MARK: Removing
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {
-        await enqueue(.variant(response.variant, key, response)) {
+        await enqueue([.variant(response.variant, key, response)]) {
             let present = front.lookup(key) { $0 == response.variant }
             if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
         }
     }
 
-    func remove(_ removal: CacheRemoval) async {
-        await enqueue(.removal(removal)) { front.remove(removal) }
+    func remove(_ removals: [CacheRemoval]) async {
+        await enqueue(removals.map(PendingRemoval.removal)) { front.remove(removals) }
     }
 
     func forget(_ session: UUID) {
         let forgetting = Promise<Void, Never>()
         state.withLock { state in
             state.removals.note(.session(session))
-            state.add(.removal(.session(session)))
+            state.pending.add(.removal(.session(session)))
             state.lastForgetting = forgetting
         }
         front.remove(.session(session))
@@ -312,12 +301,14 @@ final class DiskCacheStore: CacheStore {
         return last
     }
 
-    /// Notes a removal and has it carried out. `update` changes the rest after the removal is noted: what a read finds
-    /// until then may come into the store in memory, and what it finds later may not.
-    private func enqueue(_ pending: PendingRemoval, then update: () -> Void) async {
+    /// Notes removals and has them carried out. `update` changes the rest after they are noted: what a read finds until
+    /// then may come into the store in memory, and what it finds later may not.
+    private func enqueue(_ removals: [PendingRemoval], then update: () -> Void) async {
         let isSlow = state.withLock { state in
-            if case .removal(let removal) = pending { state.removals.note(removal) }
-            state.add(pending)
+            for pending in removals {
+                if case .removal(let removal) = pending { state.removals.note(removal) }
+                state.pending.add(pending)
+            }
             return state.slowWrites > 0
         }
         update()
@@ -326,22 +317,33 @@ final class DiskCacheStore: CacheStore {
 
     /// Carries out what is pending, as far as that is possible. Called only where all changes are made.
     private func removePending() {
-        for (id, pending) in state.withLock({ $0.pending }) {
-            do throws(SystemError) {
-                let grown =
-                    switch pending {
-                    case .removal(let removal): try folder.remove(removal)
-                    case .variant(let variant, let key, let only): try folder.remove(variant, at: key, only: only)
-                    }
-                state.withLock { state in
-                    state.pending.removeAll { $0.id == id }
-                    state.carriedOut.note(pending.removal)
-                    state.extent? += grown
+        let entries = state.withLock { $0.pending.entries }
+        guard !entries.isEmpty else { return }
+        do throws(SystemError) {
+            var removals: [PendingRemovals.Entry] = []
+            for entry in entries {
+                guard case .variant(let variant, let key, let only) = entry.removal else {
+                    removals.append(entry)
+                    continue
                 }
-            } catch {
-                // It is tried again before the next response is written.
-                return state.withLock { $0.failures += 1 }
+                settle([entry], try folder.remove(variant, at: key, only: only))
             }
+            // In one pass through the folder.
+            if !removals.isEmpty { settle(removals, try folder.remove(removals.map(\.removal.removal))) }
+        } catch {
+            // It is tried again before the next response is written.
+            state.withLock { $0.failures += 1 }
+        }
+    }
+
+    /// Notes that removals were carried out, and by how much the folder has grown by that.
+    private func settle(_ entries: [PendingRemovals.Entry], _ grown: CacheFolder.Extent) {
+        state.withLock { state in
+            for entry in entries {
+                state.pending.settle(entry)
+                state.carriedOut.note(entry.removal.removal)
+            }
+            state.extent? += grown
         }
     }
 

@@ -39,6 +39,7 @@ public final class HTTPCache: Sendable {
 
     private struct State {
         var removals = CacheRemovals()
+        var starts = CacheStarts()
         /// The places whose responses are being refreshed.
         var refreshing: Set<CacheKey> = []
         var (hits, revalidated, misses) = (0, 0, 0)
@@ -147,11 +148,14 @@ public final class HTTPCache: Sendable {
 }
 
 extension HTTPCache {
-    /// Removes what is covered. An answer to a request that has begun before is not stored any more (K11).
-    func remove(_ removal: CacheRemoval) async {
-        state.withLock { $0.removals.note(removal) }
-        await store.remove(removal)
+    /// Removes what they cover. An answer to a request that has begun before is not stored any more (K11).
+    func remove(_ removals: [CacheRemoval]) async {
+        guard !removals.isEmpty else { return }
+        state.withLock { for removal in removals { $0.removals.note(removal) } }
+        await store.remove(removals)
     }
+
+    func remove(_ removal: CacheRemoval) async { await remove([removal]) }
 
     /// Removes what belongs to a session that has ended.
     func forget(_ session: UUID) {
@@ -167,9 +171,17 @@ extension HTTPCache {
         state.withLock { $0.removals.overtook(response, at: key, since: position) }
     }
 
-    /// Stores a response to a request that began at that position. Returns why it was not stored.
-    func insert(_ response: StoredResponse, at key: CacheKey, since position: Int) async -> CacheStatus.Reason? {
-        await store.insert(response, at: key) { hasRemoved(response, at: key, since: position) }
+    /// Stores a response to a request that began at that position, and was sent at that instant. Returns why it was not
+    /// stored.
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, since position: Int, sentAt start: Instant
+    ) async -> CacheStatus.Reason? {
+        await store.insert(response, at: key) { [self] in
+            state.withLock { state in
+                state.removals.overtook(response, at: key, since: position)
+                    || state.starts.overtook(response, at: key, since: start)
+            }
+        }
     }
 
     /// Returns a digest of credentials. It is a key of this cache, and of no use to anybody else.

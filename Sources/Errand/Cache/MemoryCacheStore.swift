@@ -7,8 +7,8 @@ import Foundation
 /// Keeps responses in memory, up to a number of bytes. Those that were not used for the longest time go first.
 ///
 /// Responses stand in slots, which are linked in the order of their last use. So a hit changes four numbers, and moves
-/// nothing. A resource has a list of the partitions in which it is stored, because whoever changes it removes it for
-/// everybody.
+/// nothing. For whatever may be removed, such as a resource or a tag, there is a list of the slots that it covers, so
+/// that a removal takes no longer with many responses than with few.
 final class MemoryCacheStore: CacheStore {
     /// A place has no more variants than this: they are searched one after the other.
     private static let variants = 32
@@ -28,11 +28,10 @@ final class MemoryCacheStore: CacheStore {
         var slots: [Slot?] = []
         var free: [Int] = []
         var places: [CacheKey: [Int]] = [:]
-        var partitions: [CacheKey.Resource: Set<CacheKey.Partition>] = [:]
+        /// The slots that each removal covers, but for that of everything.
+        var covered: [CacheRemoval: Set<Int>] = [:]
         var (oldest, newest) = (-1, -1)
         var (responses, bytes) = (0, 0)
-        /// The number of responses that are stored under a name.
-        var named = 0
     }
 
     let limit: Int
@@ -76,7 +75,7 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) -> CacheStatus.Reason? {
         let size = response.size
         return state.withLock { state in
@@ -107,22 +106,16 @@ final class MemoryCacheStore: CacheStore {
         remove(.session(session))
     }
 
-    func remove(_ removal: CacheRemoval) {
+    func remove(_ removals: [CacheRemoval]) {
         state.withLock { state in
-            if case .resource(let resource) = removal {
-                for partition in state.partitions[resource] ?? [] {
-                    let key = CacheKey(resource: resource, partition: partition)
-                    for index in state.places[key] ?? [] { state.remove(index) }
-                }
-            }
-            // What is stored under a name has a URL too.
-            let mustSearch = if case .resource(.url) = removal { state.named > 0 } else { true }
-            guard mustSearch else { return }
-            for (index, slot) in state.slots.enumerated() {
-                if let slot, removal.covers(slot.response, at: slot.key) { state.remove(index) }
+            for removal in removals {
+                let covered = removal == .everything ? Set(state.slots.indices) : state.covered[removal] ?? []
+                for index in covered { state.remove(index) }
             }
         }
     }
+
+    func remove(_ removal: CacheRemoval) { remove([removal]) }
 }
 
 extension MemoryCacheStore.State {
@@ -156,17 +149,18 @@ extension MemoryCacheStore.State {
             slots.append(slot)
         }
         places[slot.key, default: []].append(index)
-        partitions[slot.key.resource, default: []].insert(slot.key.partition)
+        cover(index)
         responses += 1
         bytes += slot.size
-        if case .named = slot.key.resource { named += 1 }
         link(index)
     }
 
     mutating func replace(_ index: Int, by response: StoredResponse, size: Int) {
         bytes += size - (slots[index]?.size ?? 0)
+        uncover(index)
         slots[index]?.response = response
         slots[index]?.size = size
+        cover(index)
         // A place lists its responses in the order in which they were stored.
         if let key = slots[index]?.key, let crowd = places[key], crowd.last != index {
             places[key] = crowd.filter { $0 != index } + [index]
@@ -177,16 +171,28 @@ extension MemoryCacheStore.State {
     mutating func remove(_ index: Int) {
         guard let slot = slots[index] else { return }
         unlink(index)
+        uncover(index)
         slots[index] = nil
         free.append(index)
         responses -= 1
         bytes -= slot.size
-        if case .named = slot.key.resource { named -= 1 }
         places[slot.key]?.removeAll { $0 == index }
-        guard places[slot.key]?.isEmpty ?? true else { return }
-        places[slot.key] = nil
-        partitions[slot.key.resource]?.remove(slot.key.partition)
-        if partitions[slot.key.resource]?.isEmpty ?? true { partitions[slot.key.resource] = nil }
+        if places[slot.key]?.isEmpty == true { places[slot.key] = nil }
+    }
+
+    private func removals(of index: Int) -> [CacheRemoval] {
+        slots[index].map { CacheRemoval.covering($0.response, at: $0.key) } ?? []
+    }
+
+    private mutating func cover(_ index: Int) {
+        for removal in removals(of: index) { covered[removal, default: []].insert(index) }
+    }
+
+    private mutating func uncover(_ index: Int) {
+        for removal in removals(of: index) {
+            covered[removal]?.remove(index)
+            if covered[removal]?.isEmpty == true { covered[removal] = nil }
+        }
     }
 
     private mutating func link(_ index: Int) {

@@ -37,7 +37,7 @@ final class SplitCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
         await store(of: key).insert(response, at: key, unless: isOvertaken)
     }
@@ -46,9 +46,9 @@ final class SplitCacheStore: CacheStore {
         await store(of: key).remove(response, at: key)
     }
 
-    func remove(_ removal: CacheRemoval) async {
-        memory.remove(removal)
-        await disk.remove(removal)
+    func remove(_ removals: [CacheRemoval]) async {
+        memory.remove(removals)
+        await disk.remove(removals)
     }
 
     func forget(_ session: UUID) {

@@ -100,15 +100,23 @@ public struct CallRules: Sendable {
         return rules
     }
 
-    /// Returns whether the call asks again after a response with that status. The cache neither stores such a response
-    /// nor gives it: the next attempt would receive it, and so would all calls for as long as it is fresh.
-    func asksAgain(after status: Int) -> Bool {
-        retry.attempts > 1 && retry.statuses.contains(status) && !accepts(status)
+    /// Returns whether the call may ask again after that response. The cache neither stores such a response nor gives
+    /// it: the next attempt would receive it, and so would all calls for as long as it is fresh.
+    func mayAskAgain(after response: HTTPResponse) -> Bool {
+        guard response.status >= 400, retry.attempts > 1, !accepts(response.status) else { return false }
+        return retry.hasCondition || retry.isTransient(response)
     }
 
     /// Returns whether a response with that status is a value and no error.
     func accepts(_ status: Int) -> Bool {
         (200..<300).contains(status) || acceptedStatuses.contains(status)
+    }
+}
+
+extension RetryPolicy {
+    /// Returns whether the policy repeats an attempt with that response, unless a closure decides.
+    func isTransient(_ response: HTTPResponse) -> Bool {
+        response.headers.asksForRetry ?? statuses.contains(response.isThrottled ? 429 : response.status)
     }
 }
 

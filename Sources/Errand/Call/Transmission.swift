@@ -20,6 +20,8 @@ final class Transmission: Interruptible, PhaseReporter {
         var sent: HTTPRequest?
         /// The number of requests that were given to the transport.
         var sends = 0
+        /// When the last send that was answered began; `nil` if nobody asks for it.
+        var answeredSend: Instant?
         /// The first request that was given to the transport, if there has been another since: a redirect drops a body
         /// that may hold a password.
         var sentFirst: HTTPRequest?
@@ -123,6 +125,12 @@ final class Transmission: Interruptible, PhaseReporter {
         }
         watch?.noteSent(request)
     }
+
+    /// Records when a send began that was answered.
+    func noteAnswered(since start: Instant) { record.withLock { $0.answeredSend = start } }
+
+    /// When the last send that was answered began, with its permit; `nil` if nobody has recorded that.
+    var answeredSend: Instant? { record.withLock { $0.answeredSend } }
 
     /// Records that the server may have acted on a request.
     func noteActed() {

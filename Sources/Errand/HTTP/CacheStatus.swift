@@ -73,7 +73,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
             case .setsCookie: "it sets a cookie and belongs to no session"
             case .tooLarge: "it is too large"
             case .notWritten: "the folder of the cache cannot be written"
-            case .overtaken: "it was removed while the request was on its way"
+            case .overtaken: "it was removed, or a later request was answered, while the request was on its way"
             }
         }
     }

@@ -47,7 +47,7 @@ final class Pipeline: Sendable {
         let sender = Sender(
             transport: transport, limiter: limiter, origin: builder.origin,
             bodyLimit: configuration.responseByteLimit, cleartext: configuration.cleartext,
-            longestPause: configuration.longestServerPause,
+            longestPause: configuration.longestServerPause, notesStarts: configuration.cache != nil,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
         // From the bottom to the top. Not as a list of layers: each would be called through two functions more, which
         // wait along with it.
@@ -113,7 +113,7 @@ final class Pipeline: Sendable {
     /// Says what the cache would do with a request now; `nil` without a cache. It waits for the disk.
     func cacheOutlook(for request: HTTPRequest, rules: CallRules) -> String? {
         cache?.outlook(
-            for: request, rules: rules.cache, session: session.present(for: request, rules.authentication),
+            for: request, rules: rules, session: session.present(for: request, rules.authentication),
             isSessionKnown: session.isKnown(for: request, rules.authentication))
     }
 
@@ -121,7 +121,7 @@ final class Pipeline: Sendable {
     /// session that something on the disk may belong to.
     func mayBeCached(_ request: HTTPRequest, rules: CallRules) async -> Bool {
         await cache?.mayAnswer(
-            request, rules: rules.cache, session: session.present(for: request, rules.authentication),
+            request, rules: rules, session: session.present(for: request, rules.authentication),
             isSessionKnown: session.isKnown(for: request, rules.authentication)) ?? false
     }
 

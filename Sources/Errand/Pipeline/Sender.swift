@@ -13,12 +13,14 @@ final class Sender: Sendable {
     let bodyLimit: Int
     let cleartext: CleartextRule
     private let longestPause: Duration
+    /// Whether the cache asks which of two answers is the later one.
+    private let notesStarts: Bool
     /// The names of secret response headers; `nil` if the user adds none to the well-known ones.
     private let secretNames: SecretNames?
 
     init(
         transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, cleartext: CleartextRule,
-        longestPause: Duration, secretNames: SecretNames?
+        longestPause: Duration, notesStarts: Bool, secretNames: SecretNames?
     ) {
         self.transport = transport
         features = transport.features
@@ -28,6 +30,7 @@ final class Sender: Sendable {
         self.bodyLimit = bodyLimit
         self.cleartext = cleartext
         self.longestPause = longestPause
+        self.notesStarts = notesStarts
         self.secretNames = secretNames
     }
 
@@ -46,6 +49,7 @@ final class Sender: Sendable {
                 return try await exchange(request, context, send)
             }
             noteAnswer(response, to: request, in: transmission, since: start)
+            if notesStarts { transmission.noteAnswered(since: start) }
             return response
         } catch {
             noteFailure(error, in: transmission, since: start)
@@ -119,9 +123,9 @@ final class Sender: Sendable {
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try send.checkLock()
         do {
-            let response = try await transport.send(
-                beginSending(request, context), context: transportContext(of: transmission, send)
-            ).withMarksInOrder
+            var response = try await transport.send(
+                beginSending(request, context), context: transportContext(of: transmission, send))
+            if response.mayHaveUnsortedMarks { response.sortMarks() }
             // The usual case, without another function that waits.
             if isComplete(response, of: transmission) { return response }
             return try await complete(response, of: transmission, send)
@@ -199,25 +203,22 @@ final class Sender: Sendable {
 }
 
 extension HTTPResponse {
-    /// The response, with long runs of combining marks in canonical order in each field.
+    /// Whether a field may have a long run of combining marks that is not in canonical order.
+    fileprivate var mayHaveUnsortedMarks: Bool {
+        headers.contains { CombiningMarks.mayBeUnsorted($0.value) }
+    }
+
+    /// Brings long runs of combining marks in each field into canonical order.
     ///
     /// A middleware may compare a field with a text, or use it as a key. Then the standard library sorts the marks, in
     /// seconds for a field of 90 KB, unless they are in order. The field is equal to the one that was sent.
-    @inline(__always)
-    fileprivate var withMarksInOrder: HTTPResponse {
-        guard headers.contains(where: { CombiningMarks.mayBeUnsorted($0.value) }) else { return self }
-        return sortingMarks()
-    }
-
     @inline(never)
-    private func sortingMarks() -> HTTPResponse {
-        var response = self
-        response.headers = HTTPHeaders(
+    fileprivate mutating func sortMarks() {
+        headers = HTTPHeaders(
             headers.fields.map { field in
                 var field = field
                 field.value = CombiningMarks.sorted(field.value)
                 return field
             })
-        return response
     }
 }

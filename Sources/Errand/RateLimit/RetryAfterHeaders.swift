@@ -174,6 +174,17 @@ extension HTTPResponse {
     }
 }
 
+extension HTTPHeaders {
+    /// Whether the server says that the request should be sent again, as some large APIs do; `nil` if it says nothing.
+    var asksForRetry: Bool? {
+        switch self["x-should-retry"]?.trimmed.lowercased() {
+        case "true": true
+        case "false": false
+        default: nil
+        }
+    }
+}
+
 extension StructuredField.Value {
     /// A number of requests or of seconds; `nil` for anything else.
     fileprivate var count: Int64? {

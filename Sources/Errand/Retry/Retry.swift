@@ -143,8 +143,7 @@ extension RetryPolicy {
     fileprivate func verdict(
         on response: HTTPResponse, attempt number: Int, pause: () -> Duration
     ) -> Verdict {
-        let isTransient =
-            response.headers.asksForRetry ?? statuses.contains(response.isThrottled ? 429 : response.status)
+        let isTransient = isTransient(response)
         guard number < attempts, let condition = condition.value else {
             return isTransient ? .isRepeated(after: nil) : .isFinal
         }
@@ -158,17 +157,6 @@ extension RetryPolicy {
     fileprivate func verdict(on error: ServiceError, attempt number: Int, pause: () -> Duration) -> Verdict {
         guard number < attempts, let condition = condition.value else { return .isRepeated(after: nil) }
         return condition(FailedAttempt(number: number, error: error, pause: pause()))
-    }
-}
-
-extension HTTPHeaders {
-    /// Whether the server says that the request should be sent again, as some large APIs do; `nil` if it says nothing.
-    fileprivate var asksForRetry: Bool? {
-        switch self["x-should-retry"]?.trimmed.lowercased() {
-        case "true": true
-        case "false": false
-        default: nil
-        }
     }
 }
 

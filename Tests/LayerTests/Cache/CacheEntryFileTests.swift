@@ -57,7 +57,7 @@ import Testing
                 #expect(again.freshness.initialAge == response.freshness.initialAge)
                 #expect(again.freshness.received.date == response.freshness.received.date)
                 #expect(again.freshness.received.instant == nil, "the clock of another process is another one")
-                await store().remove(.everything)
+                await store().remove([.everything])
             }
         }
     }

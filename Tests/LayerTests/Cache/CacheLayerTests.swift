@@ -257,9 +257,69 @@ import Testing
             let other = Endpoint<[Int]>.get("y")
             for _ in 0..<2 { await #expect(throws: ServiceError.self) { try await patient.run(other) } }
             #expect(network.sent.count == 3 && cache.statistics.hits == 1)
+            let outlooks = [client(), patient].map { $0.explain(other) }
+            #expect(outlooks[0].contains("nothing is stored") && outlooks[1].contains("hit"))
             let values = [try await client().run(other), try await patient.run(other)]
             #expect(values == [[2], [2]])
             #expect(network.sent.count == 4)
+        }
+    }
+
+    @Test("K2: a response is not stored whatever makes the call ask again, and a success replaces one that is")
+    func askedAgain() async throws {
+        let lasting: HTTPHeaders = ["Cache-Control": "max-age=300"]
+        let reasons: [(ScriptedReply, RetryPolicy)] = [
+            (.status(409, headers: ["Cache-Control": "max-age=300", "x-should-retry": "true"]), .standard),
+            (.status(403, headers: ["Cache-Control": "max-age=300", "Retry-After": "1"]), .standard),
+            (.status(418, headers: lasting), RetryPolicy.standard.retrying { $0.status == 418 }),
+        ]
+        for (reply, policy) in reasons {
+            let network = scripted()
+            network.on(.get, "/x", reply, .json("[1]"))
+            let client = testClient(network, clock) { ($0.cache, $0.retry) = (cache, policy) }
+            let value = try await clock.run { try await client.run(endpoint) }
+            #expect(value == [1] && cache.statistics.responses == 0)
+        }
+        // Stored by a call that does not retry, and obsolete after one that does.
+        network.on(.get, "/x", .status(503, headers: lasting), .json("[2]", headers: ["Cache-Control": "no-store"]))
+        let patient = client { $0.retry = .never }
+        await #expect(throws: ServiceError.self) { try await patient.run(endpoint) }
+        #expect(cache.statistics.responses == 1)
+        let value = try await clock.run { try await client().run(endpoint) }
+        #expect(value == [2] && cache.statistics.responses == 0)
+    }
+
+    @Test("K11: the answer to an earlier request, which comes late, does not replace that to a later one")
+    func lateAnswer() async throws {
+        let lasting: HTTPHeaders = ["Cache-Control": "max-age=300"]
+        network.on(
+            .get, "/x", .json("[1]", headers: lasting).after(.seconds(10)),
+            .json("[2]", headers: lasting).after(.seconds(1)))
+        let client = client()
+        try await clock.run {
+            async let slow = client.reply(to: endpoint)
+            try await clock.sleep(for: .seconds(2))
+            let quick = try await client.reply(to: endpoint)
+            let late = try await slow
+            #expect(quick.value == [2] && late.value == [1])
+            #expect(late.cache == CacheStatus(.miss, reason: .overtaken))
+            let stored = try await client.reply(to: endpoint)
+            #expect(stored.value == [2] && stored.cache?.kind == .hit)
+        }
+    }
+
+    @Test("K11: a request that has waited for its permit is the later one")
+    func lateSend() async throws {
+        let lasting: HTTPHeaders = ["Cache-Control": "max-age=300"]
+        network.on(.get, "/x", .json("[1]", headers: lasting), .json("[2]", headers: lasting))
+        network.on(.get, "/y", .json("[3]"))
+        let (waiting, quick) = (client { $0.rateLimit = .requests(1, per: .seconds(10)) }, client())
+        try await clock.run {
+            _ = try await waiting.run(Endpoint<[Int]>.get("y"))
+            async let later = waiting.run(endpoint)
+            try await clock.sleep(for: .seconds(1))
+            let values = [try await quick.run(endpoint), try await later, try await quick.run(endpoint)]
+            #expect(values == [[1], [2], [2]])
         }
     }
 

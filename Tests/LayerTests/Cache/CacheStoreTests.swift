@@ -113,7 +113,7 @@ import Testing
                 await store.put(CacheSample.response("/z"), named)
                 // Another process removes what it has not stored itself.
                 let remover = kind == .disk ? kind.store(in: scratch, bytes: 100_000) : store
-                await remover.remove(removal)
+                await remover.remove([removal])
                 #expect(remover.extent.responses == left, "\(removal)")
                 var found = 0
                 for key in keys where await remover.find(key) != nil { found += 1 }

@@ -57,7 +57,7 @@ import Testing
             for step in 0..<400 {
                 let key = CacheSample.key("/\(random.int(0...40))", session: random.chance(20) ? UUID() : nil)
                 switch random.int(0...9) {
-                case 0: await store.remove(.resource(key.resource))
+                case 0: await store.remove([.resource(key.resource)])
                 case 1...3: _ = await store.find(key)
                 default: await store.put(CacheSample.response(size: random.int(0...6000)), key)
                 }
@@ -114,7 +114,7 @@ import Testing
             for _ in 0..<2 {
                 await there.put(CacheSample.response(), key)
                 #expect(await here.find(key) != nil)
-                await there.remove(.resource(key.resource))
+                await there.remove([.resource(key.resource)])
                 await clock.advance(by: .seconds(60))
                 #expect(await here.find(key) == nil)
             }
@@ -213,9 +213,9 @@ import Testing
             let aside = scratch.path("aside")
             #expect(rename(folder, aside) == 0)
             try scratch.write("", to: "cache")
-            await store.remove(.resource(key.resource))
+            await store.remove([.resource(key.resource)])
             store.forget(session)
-            await store.remove(.resource(named.resource))
+            await store.remove([.resource(named.resource)])
             #expect(await store.put(CacheSample.response("/z"), CacheSample.key("/z")) == .notWritten)
             #expect(store.failures >= 4)
             unlink(folder)
@@ -245,7 +245,7 @@ import Testing
             #expect(await store.find(CacheSample.key("/y")) != nil)
             #expect(rename(folder, aside) == 0)
             try scratch.write("", to: "cache")
-            for number in 0..<200 { await store.remove(.tag("\(number)")) }
+            await store.remove((0...PendingRemovals.most).map { .tag("\($0)") })
             unlink(folder)
             #expect(rename(aside, folder) == 0)
             #expect(await store.find(CacheSample.key("/y")) == nil)
@@ -319,8 +319,8 @@ import Testing
             for path in [variants, "u-x"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(path)")) }
             let store = store()
             #expect(await store.find(key) == nil)
-            await store.remove(.resource(key.resource))
-            await store.remove(.everything)
+            await store.remove([.resource(key.resource)])
+            await store.remove([.everything])
             #expect(await store.put(CacheSample.response("/y"), CacheSample.key("/y")) == nil)
             #expect(await self.store().find(CacheSample.key("/y")) != nil)
         }
@@ -375,7 +375,7 @@ import Testing
                 #expect(found == nil || found?.body == response.body, "\(number)")
             }
             #expect(refused > 10 && store.failures >= refused)
-            await store.remove(.everything)
+            await store.remove([.everything])
             #expect(await store.put(CacheSample.response(), key) == nil)
         }
     }

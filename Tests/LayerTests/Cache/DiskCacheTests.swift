@@ -34,6 +34,29 @@ import Testing
         }
     }
 
+    @Test("K6, K9: a thousand writes at once remove what they name, and nothing else")
+    func manyWrites() async throws {
+        network.onAny { request in
+            guard request.method == .get else { return HTTPResponse(status: 204) }
+            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("1".utf8)))
+        }
+        let client = client()
+        let kept = (0..<20).map { Endpoint<Int>.get("kept/\($0)") }
+        for endpoint in kept { _ = try await client.run(endpoint) }
+        _ = try await client.run(Endpoint<Int>.get("named").cache(key: "name"))
+        await HeldPlace("\(folder)/").release()
+        #expect(files.count == 21)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<1000 {
+                let write = Endpoint<NoContent>.post(number == 9 ? "named" : "\(number)")
+                group.addTask { _ = try? await client.run(write) }
+            }
+        }
+        await HeldPlace("\(folder)/").release()
+        #expect(files.count == 20)
+        for endpoint in kept { #expect(try await client.reply(to: endpoint).cache?.kind == .hit) }
+    }
+
     @Test("K9: the next process has what this one has stored, and knows its age by the wall clock")
     func nextProcess() async throws {
         network.on(

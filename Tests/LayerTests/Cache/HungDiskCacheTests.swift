@@ -63,7 +63,7 @@ import Testing
         let held = await HeldPlace("\(folder)/")
         #expect(await store.put(CacheSample.response(size: large + 1), key) == nil)
         #expect(await store.find(key) == nil)
-        await store.remove(.tag("t"))
+        await store.remove([.tag("t")])
         held.release()
         // Work at the place is done in order: when this begins, the write is over.
         await HeldPlace("\(folder)/").release()
@@ -93,7 +93,7 @@ import Testing
         let store = store(reading: .seconds(600), writing: .milliseconds(20))
         await self.store(reading: .seconds(600)).put(CacheSample.response(size: 1), key)
         let held = await HeldPlace("\(folder)/")
-        await store.remove(.resource(key.resource))
+        await store.remove([.resource(key.resource)])
         let (hasBegun, gate) = (Promise<Void, Never>(), DispatchSemaphore(value: 0))
         async let old = store.read(key, in: CallScope()) { _ in
             hasBegun.complete(.success(()))
@@ -117,7 +117,7 @@ import Testing
         await waiting.put(CacheSample.response(size: large), key)
         let held = await HeldPlace("\(folder)/")
         #expect(await store.find(key) != nil)
-        await store.remove(.resource(key.resource))
+        await store.remove([.resource(key.resource)])
         #expect(await store.find(key) == nil)
         held.release()
     }

@@ -144,37 +144,61 @@ import Testing
         #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: before))
         for index in 0..<CacheRemovals.capacity { removals.note(.tag("v\(index)")) }
         #expect(removals.overtook(response(tags: ["u"]), at: key(), since: before))
-        let kept = removals.position - CacheRemovals.capacity / 2
+        // Of those that are known, the newer half stays known, however often others are noted again.
+        let kept = removals.position
+        for _ in 0..<10_000 { removals.note(.tag("v9999")) }
+        for index in 0..<CacheRemovals.capacity / 2 - 1 { removals.note(.tag("w\(index)")) }
         #expect(!removals.overtook(response(tags: ["u"]), at: key(), since: kept))
-        #expect(removals.overtook(response(tags: ["v\(CacheRemovals.capacity - 1)"]), at: key(), since: kept))
+        #expect(removals.overtook(response(tags: ["w1"]), at: key(), since: kept))
     }
 
-    @Test("K11: what is looked up for a response is what covers it")
-    func covering() throws {
+    /// Whether the removal covers the response, as simply as it can be said.
+    private func covers(_ removal: CacheRemoval, _ response: StoredResponse, _ key: CacheKey) -> Bool {
+        switch removal {
+        case .resource(let resource): key.resource == resource || .url(response.url) == resource
+        case .tag(let tag): response.tags.contains(tag)
+        case .group(let name, let origin): response.url.origin == origin && response.groups.contains(name)
+        case .session(let session): key.partition.session == session
+        case .everything: true
+        }
+    }
+
+    @Test("K6, K7: a removal removes what it covers and nothing else, whatever is stored")
+    func covered() throws {
         var random = SeededRandom(44)
         let (origins, words) = (["https://a.test", "https://b.test"], ["x", "y", "z"])
         let sessions = [UUID(), UUID()]
         func word() -> String { words.randomElement(using: &random) ?? "" }
         func url() throws -> HTTPURL { try HTTPURL("\(origins.randomElement(using: &random) ?? "")/\(word())") }
-        for _ in 0..<2000 {
+        let store = MemoryCacheStore(bytes: 1 << 20)
+        var model: [(key: CacheKey, response: StoredResponse)] = []
+        for _ in 0..<3000 {
             let place = try url()
-            let resource = random.chance(50) ? CacheKey.Resource.url(place) : .named(word(), place.origin)
-            let key = CacheKey(
-                resource: resource, partition: .init(session: random.chance(50) ? sessions[random.int(0...1)] : nil))
-            let response = StoredResponse(
-                url: place, status: 200,
-                headers: random.chance(50) ? ["Cache-Groups": "\"\(word())\", \"\(word())\""] : [:], body: Data(),
-                freshness: CacheFreshness(lifetime: 1, initialAge: 0, received: CacheSample.moment(0)),
-                control: CacheControl([]), variant: .none, tags: random.chance(50) ? [word(), word()] : [])
-            let other = try url()
-            let removals: [CacheRemoval] = [
-                .resource(.url(other)), .resource(.named(word(), other.origin)), .tag(word()),
-                .group(word(), other.origin), .session(sessions[random.int(0...1)]), .everything,
-            ]
-            for removal in removals {
-                let isCovered = CacheRemoval.anyCovering(response, at: key) { $0 == removal }
-                #expect(isCovered == removal.covers(response, at: key))
+            if random.chance(75) {
+                let resource = random.chance(50) ? CacheKey.Resource.url(place) : .named(word(), place.origin)
+                let session = random.chance(50) ? sessions[random.int(0...1)] : nil
+                let key = CacheKey(resource: resource, partition: .init(session: session))
+                let response = StoredResponse(
+                    url: place, status: 200,
+                    headers: random.chance(50) ? ["Cache-Groups": "\"\(word())\", \"\(word())\""] : [:], body: Data(),
+                    freshness: CacheFreshness(lifetime: 1, initialAge: 0, received: CacheSample.moment(0)),
+                    control: CacheControl([]), variant: .none, tags: random.chance(50) ? [word(), word()] : [])
+                model.removeAll { $0.key == key }
+                model.append((key, response))
+                #expect(store.insert(response, at: key) { false } == nil)
+            } else {
+                let removals: [CacheRemoval] = [
+                    .resource(.url(place)), .resource(.named(word(), place.origin)), .tag(word()),
+                    .group(word(), place.origin), .session(sessions[random.int(0...1)]), .everything,
+                ].shuffled(using: &random)
+                let chosen = Array(removals.prefix(random.int(1...2)))
+                store.remove(chosen)
+                model.removeAll { entry in chosen.contains { covers($0, entry.response, entry.key) } }
             }
+            #expect(store.extent.responses == model.count)
         }
+        for (key, response) in model { #expect(store.look(at: key) { _ in true } === response) }
+        store.remove(.everything)
+        #expect(store.extent == (0, 0))
     }
 }
