@@ -60,9 +60,9 @@ void ccurl_turnover_note(ccurl_turnover *turnover, uint64_t connection, int64_t 
 // response that comes together with the end. 0 if their numbers are not similar, or very small: something else may have
 // ended them. After an hour without a refusal it is 0, too: the server may have changed.
 int64_t ccurl_turnover_limit(const ccurl_turnover *turnover, int64_t now);
-// Returns whether a connection that may have so many requests takes no more. A second after the first request that was
-// turned away, at `since` microseconds, one that only reads may be the last: the server ends the connection with it.
-// libcurl offers a connection again and again that others still use.
+// Returns whether a connection that may have so many requests takes no more. `since` microseconds after the first one
+// that was turned away, from a second on, those that only read are let through: the server ends the connection with the
+// first of them. libcurl offers a connection again and again that others still use.
 bool ccurl_is_spent(int64_t requests, int64_t most, bool is_safe, int64_t since);
 
 // MARK: What the server has seen

@@ -185,9 +185,9 @@ extension CacheEntryFile {
         }
 
         /// Whether it is that response.
-        func isSame(as response: StoredResponse) -> Bool {
-            response.freshness.received.date == received && response.variant == variant
-                && response.headers == headers && response.status == status
+        func isSame(as response: StoredResponse.Identity) -> Bool {
+            response.received == received && response.variant == variant && response.headers == headers
+                && response.status == status
         }
     }
 }

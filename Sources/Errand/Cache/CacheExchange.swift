@@ -176,11 +176,14 @@ extension HTTPRequest {
     /// Whether the method may change something: every method that is not known to be safe.
     private var mayChange: Bool { !method.isSafe && method != "QUERY" }
 
+    /// Statuses of a gateway, behind which the server may have acted on a request.
+    private static let unknownOutcomes: Set<Int> = [502, 504]
+
     /// Returns what the response to the request removes from a cache (K6); `nil` stands for a send that has failed
     /// after the server may have acted on it.
     func removals(by response: HTTPResponse?) -> [CacheRemoval] {
         guard mayChange else { return [] }
-        guard let response else { return [.resource(.url(url))] }
+        guard let response, !Self.unknownOutcomes.contains(response.status) else { return [.resource(.url(url))] }
         guard (200..<400).contains(response.status) else { return [] }
         var urls = [url]
         for name in ["Location", "Content-Location"] {

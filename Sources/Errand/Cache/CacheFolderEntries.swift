@@ -99,7 +99,7 @@ extension CacheFolder {
 
     /// Removes what is at that place of that variant; with a response only that one.
     func remove(
-        _ variant: CacheVariant, at key: CacheKey, only response: StoredResponse?
+        _ variant: CacheVariant, at key: CacheKey, only response: StoredResponse.Identity?
     ) throws(SystemError) -> Extent {
         guard let secret = try self.key() else { return Extent() }
         let name = CachePlace(of: key, by: secret).name(of: variant, by: secret)

@@ -213,7 +213,7 @@ struct CacheLayer: Layer {
                 signedWith: response.provenance.accessToken, isOfSession: finding.key.partition.session != nil,
                 received: CacheMoment(of: context.time),
                 delay: response.timings?.total ?? start.duration(to: context.time.now),
-                sentAt: transmission.answeredSend ?? start, constants: constants,
+                sentAt: (transmission.sends > sends ? transmission.answeredSend : nil) ?? start, constants: constants,
                 identity: identity)
             guard response.status == 304, let stored = condition else {
                 response.provenance.cache = await keep(response, exchange, finding)
@@ -263,8 +263,9 @@ struct CacheLayer: Layer {
             return CacheStatus(.miss, reason: problem)
         case .leave(let reason):
             // What the server gives now is not what is stored; a failure says nothing about that.
-            if response.isSuccess || [404, 410].contains(response.status), let old = finding.stored {
-                await cache.store.remove(old, at: finding.key)
+            if response.isSuccess || [404, 410].contains(response.status) {
+                cache.noteUnstored(at: finding.key, sentAt: exchange.sentAt)
+                if let old = finding.stored { await cache.store.remove(old, at: finding.key) }
             }
             return CacheStatus(.miss, reason: reason)
         }

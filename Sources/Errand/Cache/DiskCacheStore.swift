@@ -14,7 +14,7 @@ import Foundation
 /// - What is removed is found no more from that moment on: the removal is *pending* until the folder has carried it
 ///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The
 ///   folder carries removals out in order, before the next response is written, so nothing in it is newer than one.
-///   If too many wait, because the disk does not work, everything is removed.
+///   If very many wait, or some cannot be carried out again and again, everything is removed.
 /// - A response whose successor waits to be written is a miss.
 ///
 /// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
@@ -37,6 +37,8 @@ final class DiskCacheStore: CacheStore {
     private static let frontLifetime = Duration.seconds(60)
     /// More bytes than this do not wait to be written: 32 MiB.
     private static let queueLimit = 32 << 20
+    /// After so many passes in a row in which a removal has failed, everything is removed.
+    private static let mostFailedPasses = 64
     /// More bits than this are not kept: about 2 MiB.
     private static let mostBits = 1 << 16
 
@@ -61,6 +63,8 @@ final class DiskCacheStore: CacheStore {
         var slowReads = 0
         var slowWrites = 0
         var failures = 0
+        /// How often in a row not everything could be removed that was pending.
+        var failedPasses = 0
         /// The end of the last attempt to remove what belongs to a session that has ended.
         var lastForgetting: Promise<Void, Never>?
         /// When the store in memory forgets everything.
@@ -271,9 +275,10 @@ final class DiskCacheStore: CacheStore {
     // MARK: Removing
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {
-        await enqueue([.variant(response.variant, key, response)]) {
+        let identity = response.identity
+        await enqueue([.variant(response.variant, key, identity)]) {
             let present = front.lookup(key) { $0 == response.variant }
-            if case .found(let present) = present, present.isSame(as: response) { front.remove(present, at: key) }
+            if case .found(let present) = present, present.identity == identity { front.remove(present, at: key) }
         }
     }
 
@@ -316,24 +321,52 @@ final class DiskCacheStore: CacheStore {
     }
 
     /// Carries out what is pending, as far as that is possible. Called only where all changes are made.
+    ///
+    /// What fails is tried again before the next response is written. If that goes on, everything is removed: it is
+    /// renamed, and may work where a single file cannot be read.
     private func removePending() {
         let entries = state.withLock { $0.pending.entries }
         guard !entries.isEmpty else { return }
-        do throws(SystemError) {
-            var removals: [PendingRemovals.Entry] = []
-            for entry in entries {
-                guard case .variant(let variant, let key, let only) = entry.removal else {
-                    removals.append(entry)
-                    continue
-                }
-                settle([entry], try folder.remove(variant, at: key, only: only))
+        func attempt(
+            _ entries: [PendingRemovals.Entry], _ work: () throws(SystemError) -> CacheFolder.Extent
+        ) -> Bool {
+            do throws(SystemError) {
+                settle(entries, try work())
+                return true
+            } catch {
+                return false
             }
-            // In one pass through the folder.
-            if !removals.isEmpty { settle(removals, try folder.remove(removals.map(\.removal.removal))) }
-        } catch {
-            // It is tried again before the next response is written.
-            state.withLock { $0.failures += 1 }
         }
+        var removals: [PendingRemovals.Entry] = []
+        var hasFailed = false
+        for entry in entries {
+            if case .variant(let variant, let key, let only) = entry.removal {
+                let isDone = attempt([entry]) { () throws(SystemError) in
+                    try folder.remove(variant, at: key, only: only)
+                }
+                if !isDone { hasFailed = true }
+            } else {
+                removals.append(entry)
+            }
+        }
+        // In one pass through the folder, or else one by one.
+        let isDone =
+            removals.isEmpty
+            || attempt(removals) { () throws(SystemError) in
+                try folder.remove(removals.map(\.removal.removal))
+            }
+        if !isDone {
+            for entry in removals {
+                let isDone = attempt([entry]) { () throws(SystemError) in try folder.remove(entry.removal.removal) }
+                if !isDone { hasFailed = true }
+            }
+        }
+        let isHopeless = state.withLock { state in
+            state.failedPasses = hasFailed ? state.failedPasses + 1 : 0
+            if hasFailed { state.failures += 1 }
+            return state.failedPasses >= Self.mostFailedPasses
+        }
+        if isHopeless { _ = attempt(entries) { () throws(SystemError) in try folder.remove(.everything) } }
     }
 
     /// Notes that removals were carried out, and by how much the folder has grown by that.

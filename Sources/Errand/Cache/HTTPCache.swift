@@ -184,6 +184,11 @@ extension HTTPCache {
         }
     }
 
+    /// Notes that a request which was sent at that instant was answered with something that is not stored.
+    func noteUnstored(at key: CacheKey, sentAt start: Instant) {
+        state.withLock { $0.starts.note(unstoredAt: key, since: start) }
+    }
+
     /// Returns a digest of credentials. It is a key of this cache, and of no use to anybody else.
     func digest(of credentials: String) -> [UInt8] {
         SHA256.hash(of: Data(salt) + Data(credentials.utf8))

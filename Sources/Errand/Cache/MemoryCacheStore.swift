@@ -107,12 +107,18 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func remove(_ removals: [CacheRemoval]) {
-        state.withLock { state in
-            for removal in removals {
-                let covered = removal == .everything ? Set(state.slots.indices) : state.covered[removal] ?? []
-                for index in covered { state.remove(index) }
+        // What is removed altogether is released outside of the lock.
+        let removed: State? = state.withLock { state in
+            if removals.contains(.everything) {
+                defer { state = State() }
+                return state
             }
+            for removal in removals {
+                for index in state.covered[removal] ?? [] { state.remove(index) }
+            }
+            return nil
         }
+        _ = consume removed
     }
 
     func remove(_ removal: CacheRemoval) { remove([removal]) }

@@ -50,7 +50,9 @@ final class StoredResponse: Sendable {
     /// The number of bytes that it takes, about.
     var size: Int {
         let fields = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
-        return body.count + fields + url.path.utf8.count + (url.query?.utf8.count ?? 0) + variant.size + Self.overhead
+        let names = [tags, groups].reduce(0) { $1.reduce($0) { $0 + $1.utf8.count + 64 } }
+        let place = url.path.utf8.count + (url.query?.utf8.count ?? 0)
+        return body.count + fields + names + place + variant.size + Self.overhead
     }
 
     /// The validator for `If-None-Match`; `nil` if there is none, or if it is malformed.

@@ -261,6 +261,10 @@ import Testing
         for status in [400, 404, 500, 503] {
             #expect(CacheSample.request([:], .post).removals(by: CacheSample.response(headers, status: status)) == [])
         }
+        for status in [502, 504] {
+            let removals = CacheSample.request([:], .put).removals(by: CacheSample.response(headers, status: status))
+            #expect(removals == [.resource(.url(CacheSample.url))])
+        }
         for method: HTTPMethod in [.get, .head, .options, "TRACE", "QUERY"] {
             #expect(CacheSample.request([:], method).removals(by: CacheSample.response(headers)) == [])
         }

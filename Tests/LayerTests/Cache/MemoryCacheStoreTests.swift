@@ -45,6 +45,13 @@ import Testing
         #expect(find(store, key(), a: "99") != nil && find(store, key(), a: "67") == nil)
     }
 
+    @Test("tags and groups take room, too")
+    func namesTakeRoom() {
+        let (plain, tagged) = (response(), response(tags: Set((0..<100).map { "tag\($0)" })))
+        #expect(tagged.size > plain.size + 100 * 64)
+        #expect(response(groups: "\"one\", \"two\"").size > plain.size + 2 * 64)
+    }
+
     @Test("the response that was not used for the longest time goes first")
     func eviction() {
         let store = MemoryCacheStore(bytes: 12_000)

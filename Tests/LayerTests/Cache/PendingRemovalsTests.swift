@@ -26,9 +26,11 @@ import Testing
         #expect(covers(waiting(.variant(.none, key, nil))))
         #expect(!covers(waiting(.variant(.none, key, nil)), "/y"))
         let response = CacheSample.response("/x")
-        let pending = waiting(.variant(.none, key, response))
+        let pending = waiting(.variant(.none, key, response.identity))
         #expect(pending.covers(response, at: key))
         #expect(!pending.covers(CacheSample.response("/x", at: 9), at: key))
+        // Once more, with an equal response that was read again.
+        #expect(pending.covers(CacheSample.response("/x"), at: key))
         // The URL of what is found by a name is not in its file.
         let named = CacheSample.named("n")
         #expect(waiting(.removal(.resource(key.resource))).covers(response, at: named))
@@ -56,7 +58,7 @@ import Testing
         var pending = PendingRemovals()
         let key = CacheSample.key("/x")
         for number in 0..<PendingRemovals.most {
-            pending.add(.variant(.none, key, CacheSample.response("/x", at: Double(number))))
+            pending.add(.variant(.none, key, CacheSample.response("/x", at: Double(number)).identity))
         }
         #expect(pending.entries.count == PendingRemovals.most)
         pending.add(.removal(.tag("t")))
