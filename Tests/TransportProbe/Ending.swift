@@ -23,10 +23,7 @@ struct Ending {
         // A handler of the program's own takes a while. Handlers run in the reverse order, and OpenSSL is not set up
         // yet, so its own would run before.
         atexit { usleep(100_000) }
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authorities
-        options.proxy = .none
-        let transport = CurlTransport(options)
+        let transport = CurlTransport(trusting: authorities, through: .none)
         let request = HTTPRequest(method: .get, url: try HTTPURL(url))
         print(try await transport.send(request, context: TransportContext()).status)
         Task {

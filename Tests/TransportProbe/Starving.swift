@@ -30,10 +30,7 @@ struct Starving {
     func report() async throws {
         // A call that starves never ends, so the process does.
         alarm(300)
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authorities
-        options.proxy = .none
-        let transport = CurlTransport(options)
+        let transport = CurlTransport(trusting: authorities, through: .none)
         let server = try LoopbackServer()
         server.onAny { _ in .json("1") }
         let (innocent, attacked) = (client(server.baseURL, transport), client(attacked, transport))

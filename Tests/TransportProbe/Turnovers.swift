@@ -16,9 +16,7 @@ struct Turnovers {
     /// Makes so many POSTs, eight at a time. Prints how many of the first half have failed, how many of the second, and
     /// how long calls to another server took beside them.
     func report() async throws {
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authorities
-        let transport = CurlTransport(options)
+        let transport = CurlTransport(trusting: authorities)
         let beside = Beside(other, on: transport)
         for _ in 0..<2 {
             let failed = await withTaskGroup(of: Int.self) { group in

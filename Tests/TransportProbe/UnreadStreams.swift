@@ -21,9 +21,7 @@ struct UnreadStreams {
     /// Prints how many megabytes of memory the streams take beside calls, how many are left when they have been
     /// dropped, and how long the calls to the other server took.
     func report() async throws {
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = authorities
-        let transport = CurlTransport(options)
+        let transport = CurlTransport(trusting: authorities)
         let beside = Beside(other, on: transport)
         try await call("x", on: transport)
         let before = Self.megabytes

@@ -149,9 +149,7 @@ case "turnovers" where arguments.count == 5:
         url: arguments[1], authorities: arguments[2], count: Int(arguments[3]) ?? 0, other: arguments[4]
     ).report()
 case "bodies":
-    var options = CurlTransport.Options()
-    options.certificateAuthorities = arguments[1]
-    let transport = CurlTransport(options)
+    let transport = CurlTransport(trusting: arguments[1])
     for url in arguments.dropFirst(2) {
         let request = HTTPRequest(method: .get, url: try HTTPURL(url))
         let response = try await transport.send(request, context: TransportContext())
@@ -161,9 +159,7 @@ case "bodies":
     }
     await transport.shutdown()
 case "together":
-    var options = CurlTransport.Options()
-    options.certificateAuthorities = arguments[1]
-    let transport = CurlTransport(options)
+    let transport = CurlTransport(trusting: arguments[1])
     let calls = arguments.dropFirst(2).map { url in Task { try await outcome(of: url, transport).word } }
     for call in calls {
         switch await call.result {

@@ -33,27 +33,31 @@ public final class LoopbackServer: Sendable {
 
     private let core: LoopbackCore
 
-    /// Starts a server on a free port. A server that does not listen also has a port, and refuses all connections until
-    /// `listen()`.
-    public init(isListening: Bool = true) throws(StartFailure) {
-        _ = LoopbackDescriptors.raised
-        let traffic = LoopbackTraffic()
-        guard let (socket, port) = LoopbackSocket.bound(counting: traffic) else { throw StartFailure() }
+    private init(
+        _ socket: LoopbackSocket, port: Int, _ traffic: LoopbackTraffic, isListening: Bool
+    ) throws(StartFailure) {
         self.port = port
         core = LoopbackCore(socket, traffic)
         if isListening { try listen() }
     }
 
+    /// Starts a server on a free port. A server that does not listen also has a port, and refuses all connections until
+    /// `listen()`.
+    public convenience init(isListening: Bool = true) throws(StartFailure) {
+        _ = LoopbackDescriptors.raised
+        let traffic = LoopbackTraffic()
+        guard let (socket, port) = LoopbackSocket.bound(counting: traffic) else { throw StartFailure() }
+        try self.init(socket, port: port, traffic, isListening: isListening)
+    }
+
     #if os(Linux)
     /// Starts a server on a Unix socket at that path of at most 107 bytes, where no file may be yet. The server removes
     /// the file when it ends. A transport reaches it with `CurlTransport.Options.unixSocket`.
-    public init(unixSocket path: String, isListening: Bool = true) throws(StartFailure) {
+    public convenience init(unixSocket path: String, isListening: Bool = true) throws(StartFailure) {
         _ = LoopbackDescriptors.raised
         let traffic = LoopbackTraffic()
         guard let socket = LoopbackSocket.bound(to: path, counting: traffic) else { throw StartFailure() }
-        port = 0
-        core = LoopbackCore(socket, traffic)
-        if isListening { try listen() }
+        try self.init(socket, port: 0, traffic, isListening: isListening)
     }
     #endif
 

@@ -1,0 +1,56 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What is removed from a cache.
+enum CacheRemoval: Sendable, Hashable {
+    case resource(CacheKey.Resource)
+    /// What has that tag, which callers give.
+    case tag(String)
+    /// What is in that group, which the server of the origin names (RFC 9875).
+    case group(String, Origin)
+    case session(UUID)
+    case everything
+
+    /// Returns those that cover a response that is stored, or is about to be, besides `everything`.
+    static func covering(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
+        var removals: [CacheRemoval] = [.resource(key.resource)]
+        // What is stored under a name has a URL too.
+        if key.resource.isNamed { removals.append(.resource(.url(response.url))) }
+        if let session = key.partition.session { removals.append(.session(session)) }
+        removals += response.tags.map(CacheRemoval.tag)
+        removals += response.groups.map { .group($0, response.url.origin) }
+        return removals
+    }
+}
+
+/// The last removals, so that an answer whose request began before one is not stored after it (K11).
+struct CacheRemovals: Sendable {
+    /// When more different removals are known than this, the older half is forgotten. What began before the last of
+    /// those is not stored, whatever they covered.
+    static let capacity = 4096
+
+    /// The position of each, when it was noted last.
+    private var last: [CacheRemoval: Int] = [:]
+    /// The number of removals so far. A request notes it when it begins.
+    private(set) var position = 0
+    /// Up to this position, only some are known.
+    private var forgotten = 0
+
+    mutating func note(_ removal: CacheRemoval) {
+        position += 1
+        last[removal] = position
+        guard last.count > Self.capacity else { return }
+        forgotten = last.values.sorted()[last.count - Self.capacity / 2 - 1]
+        last = last.filter { $0.value > forgotten }
+    }
+
+    /// Returns whether a removal since then covers the response.
+    func overtook(_ response: StoredResponse, at key: CacheKey, since start: Int) -> Bool {
+        guard start < position else { return false }
+        if start < forgotten || last[.everything].map({ $0 > start }) ?? false { return true }
+        return CacheRemoval.covering(response, at: key).contains { last[$0].map { $0 > start } ?? false }
+    }
+}
