@@ -116,9 +116,9 @@ void ccurl_transfer_restart(ccurl_transfer *transfer, ccurl_reason former) {
     ccurl_transfer_set_special_long(transfer, CCURLOPT_FORBID_REUSE, 0);
     if (former != CCURL_STALE) return;
     // One of HTTP/2 may be in use, so libcurl would choose it again. Another that is idle is as good as a new one.
-    bool may_be_kept = !transfer->connection.may_be_http1 && !transfer->avoids_shared;
-    transfer->avoids_shared = true;
-    if (!may_be_kept) ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+    if (transfer->connection.may_be_http1 || transfer->avoids_shared)
+        ccurl_transfer_set_special_long(transfer, CCURLOPT_FRESH_CONNECT, 1);
+    else transfer->avoids_shared = true;
 }
 
 void ccurl_transfer_end(ccurl_transfer *transfer, bool is_regular) {

@@ -82,7 +82,7 @@ final class CacheFolder: Sendable {
         do throws(SystemError) {
             try FileSystem.addName(path(of: "key"), to: path(of: draft))
             // What was named by another key is not found any more.
-            _ = try? remove(.everything)
+            _ = try? remove([CacheRemoval.everything])
         } catch {
             // Not every file system has hard links. Then the last process wins.
             if error != .fileExists { try FileSystem.move(path(of: draft), to: path(of: "key")) }

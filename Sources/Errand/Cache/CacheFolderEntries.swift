@@ -109,9 +109,21 @@ extension CacheFolder {
         return try remove(name)
     }
 
-    func remove(_ removal: CacheRemoval) throws(SystemError) -> Extent { try remove([removal]) }
+    /// Carries out removals. If that fails, some of them may have been, and the folder is smaller than its count says.
+    func remove(_ pending: [PendingRemoval]) throws(SystemError) -> Extent {
+        var change = Extent()
+        var removals: [CacheRemoval] = []
+        for pending in pending {
+            switch pending {
+            case .removal(let removal): removals.append(removal)
+            case .variant(let variant, let key, let only): change += try remove(variant, at: key, only: only)
+            }
+        }
+        if !removals.isEmpty { change += try remove(removals) }
+        return change
+    }
 
-    /// Removes everything that one of them covers.
+    /// Removes everything that one of them covers, in one pass.
     func remove(_ removals: [CacheRemoval]) throws(SystemError) -> Extent {
         let areas = try names(in: "").filter(CachePlace.isArea)
         var change = Extent()
@@ -197,6 +209,11 @@ extension CacheFolder {
     /// Removes a folder that nobody uses any more.
     func empty(_ old: String) throws(SystemError) -> Extent {
         var change = Extent()
+        // What a link leads to is not ours, or is in use.
+        guard try FileSystem.status(of: path(of: old), followingLinks: false).kind == .folder else {
+            try FileSystem.remove(path(of: old))
+            return change
+        }
         for name in try files(in: old) {
             change += try remove(name)
         }

@@ -327,56 +327,30 @@ final class DiskCacheStore: CacheStore {
     private func removePending() {
         let entries = state.withLock { $0.pending.entries }
         guard !entries.isEmpty else { return }
-        func attempt(
-            _ entries: [PendingRemovals.Entry], _ work: () throws(SystemError) -> CacheFolder.Extent
-        ) -> Bool {
-            do throws(SystemError) {
-                settle(entries, try work())
-                return true
-            } catch {
-                return false
-            }
-        }
-        var removals: [PendingRemovals.Entry] = []
-        var hasFailed = false
-        for entry in entries {
-            if case .variant(let variant, let key, let only) = entry.removal {
-                let isDone = attempt([entry]) { () throws(SystemError) in
-                    try folder.remove(variant, at: key, only: only)
-                }
-                if !isDone { hasFailed = true }
-            } else {
-                removals.append(entry)
-            }
-        }
         // In one pass through the folder, or else one by one.
-        let isDone =
-            removals.isEmpty
-            || attempt(removals) { () throws(SystemError) in
-                try folder.remove(removals.map(\.removal.removal))
-            }
-        if !isDone {
-            for entry in removals {
-                let isDone = attempt([entry]) { () throws(SystemError) in try folder.remove(entry.removal.removal) }
-                if !isDone { hasFailed = true }
-            }
-        }
+        let failed = settles(entries) ? [] : entries.filter { !settles([$0]) }
         let isHopeless = state.withLock { state in
-            state.failedPasses = hasFailed ? state.failedPasses + 1 : 0
-            if hasFailed { state.failures += 1 }
+            state.failedPasses = failed.isEmpty ? 0 : state.failedPasses + 1
+            if !failed.isEmpty { state.failures += 1 }
             return state.failedPasses >= Self.mostFailedPasses
         }
-        if isHopeless { _ = attempt(entries) { () throws(SystemError) in try folder.remove(.everything) } }
+        if isHopeless { _ = settles(failed, by: [.removal(.everything)]) }
     }
 
-    /// Notes that removals were carried out, and by how much the folder has grown by that.
-    private func settle(_ entries: [PendingRemovals.Entry], _ grown: CacheFolder.Extent) {
-        state.withLock { state in
-            for entry in entries {
-                state.pending.settle(entry)
-                state.carriedOut.note(entry.removal.removal)
+    /// Carries out what is pending, or another removal that covers it. Returns `false` if that fails.
+    private func settles(_ entries: [PendingRemovals.Entry], by removals: [PendingRemoval]? = nil) -> Bool {
+        do throws(SystemError) {
+            let grown = try folder.remove(removals ?? entries.map(\.removal))
+            state.withLock { state in
+                for entry in entries {
+                    state.pending.settle(entry)
+                    state.carriedOut.note(entry.removal.removal)
+                }
+                state.extent? += grown
             }
-            state.extent? += grown
+            return true
+        } catch {
+            return false
         }
     }
 

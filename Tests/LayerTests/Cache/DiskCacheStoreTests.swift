@@ -254,6 +254,27 @@ import Testing
         }
     }
 
+    @Test("K9: a removal that fails again and again ends in the removal of everything, and the cache works again")
+    func hopeless() async throws {
+        try await withoutDiskThreads {
+            let store = store()
+            await store.put(CacheSample.response(), key)
+            // A folder that nobody can open, and that can be moved away.
+            try FileManager.default.removeItem(atPath: "\(folder)/u")
+            #expect(symlink("u", "\(folder)/u") == 0)
+            await store.remove([.tag("t")])
+            let other = CacheSample.key("/other")
+            #expect(await store.put(CacheSample.response("/other"), other) == .notWritten)
+            var attempts = 0
+            while attempts < 200, await store.put(CacheSample.response("/other"), other) == .notWritten {
+                attempts += 1
+            }
+            #expect(attempts > 5 && attempts < 100)
+            #expect(await self.store().find(other) != nil)
+            #expect(lengths().count == 1)
+        }
+    }
+
     @Test(
         "K9: an error is no missing file: what could not be removed is not found when the error is gone",
         arguments: [("", true), ("/u", true), ("", false)])

@@ -80,11 +80,11 @@ extension CurlTransport {
         /// A proxy for debugging may need that. Plain http goes through it only if the proxy runs on this machine too:
         /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
-        /// The path of a Unix socket to which all requests go, whatever the host of their URLs; `nil` by default.
+        /// The path of a Unix socket to which all requests go, whatever host their URLs name; `nil` by default.
         ///
-        /// The URL is sent as ever: give the client `http://localhost`, unless the server asks for another host. Each
-        /// request has a connection of its own over HTTP/1.1, and no proxy applies. The path has at most 107 bytes; the
-        /// system does not allow a longer one.
+        /// The host is still sent as the `Host`: give the client `http://localhost`, unless the server expects another
+        /// one. Each request has a connection of its own over HTTP/1.1, and no proxy applies. The system allows a path
+        /// of at most 107 bytes.
         public var unixSocket: String?
         /// The greatest number of a client's requests to one origin at once over HTTP/1.1, where each has a connection
         /// of its own; 64 by default. Clients that share the transport do not wait for each other.
