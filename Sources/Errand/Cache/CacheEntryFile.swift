@@ -176,14 +176,6 @@ extension CacheEntryFile {
                 control: CacheControl([control]), variant: variant, tags: Set(tags))
         }
 
-        /// Whether one of those removals of tags and groups covers it, or its URL has one of those numbers.
-        func isCovered(by removals: Set<CacheRemoval>, urls: Set<UInt64>) -> Bool {
-            urls.contains(url) || tags.contains { removals.contains(.tag($0)) }
-                || CacheGroups.names(in: headers.values("Cache-Groups")).contains {
-                    removals.contains(.group($0, origin))
-                }
-        }
-
         /// Whether it is that response.
         func isSame(as response: StoredResponse.Identity) -> Bool {
             response.received == received && response.variant == variant && response.headers == headers

@@ -36,6 +36,9 @@ final class CacheFolder: Sendable {
     /// The clock of this process, for the instants in files.
     let clock = UInt64.random(in: .min ... .max)
     private let present = Lock<CacheFolderKey?>(nil)
+    /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
+    /// between two counts.
+    let changes = Lock<[UInt64: Int?]?>(nil)
 
     init(_ path: String) {
         self.path = path
@@ -187,6 +190,7 @@ final class CacheFolder: Sendable {
             guard error == .noSuchFile else { throw error }
             return Extent()
         }
+        note(name, length: nil)
         return Extent(responses: -1, bytes: -length)
     }
 

@@ -4,98 +4,207 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How a cache on a disk keeps to its limit.
+/// A count of what is in the folder of a cache, which goes on in steps, so that changes can be made between them.
 ///
-/// The folder is counted now and then, and between the counts a process knows what it has written itself. A file's time
-/// is that of its last change; a use changes it once in an hour at most. That is enough from one process to the next.
-/// Within a process there is one bit for each file that was used since the last count. When files have to go, the
-/// oldest go first, and one with its bit set is touched instead and loses the bit: so a hit writes nothing, and what is
-/// used survives.
-extension CacheFolder {
-    /// Drafts that are older than this were left by processes that have died: ten minutes.
-    private static let draftLifetime: Int64 = 600
+/// The folder is counted now and then, and between the counts a process knows what it has written itself. If there is
+/// more than the limit, or almost as much, the count removes the files that were not used for the longest time.
+///
+/// A file's time is that of its last change; a use changes it once in an hour at most. That is enough from one process
+/// to the next. Within a process there is one bit for each file that was used since the last count. When files have to
+/// go, the oldest go first, and one with its bit set is touched instead and loses the bit: so a hit writes nothing, and
+/// what is used survives.
+struct CacheFolderCount: Sendable {
+    /// When less than this share of the limit is free, a count removes files: early enough that writes need not wait.
+    static let reserve = 16
     /// After a removal, this share of the limit is free, so that not every write removes something.
     static let spare = 8
 
-    /// Counts what is in the folder. If there is more than `limit`, removes the files that were not used for the
-    /// longest time, and what processes left behind that have died. Returns what is there then. What cannot be removed
-    /// now counts, and is removed by a later count.
-    func count(limit: Int, isUsed: (UInt64) -> Bool) throws(SystemError) -> Extent {
-        checkKey()
-        var files: [(time: Int64, length: Int)] = []
-        var areas: [String] = []
-        for name in try names(in: "") {
+    private enum Phase: Sendable {
+        case beginning, counting
+        /// Removes files that were not used after that time. In the first round, those whose bit is set stay, and have
+        /// lost it in the second.
+        case removing(upTo: Int64, isFirst: Bool)
+        case tidying, over
+    }
+
+    private struct File: Sendable {
+        /// The checksum of its name.
+        let bit: UInt64
+        var time: Int64
+        let length: Int
+    }
+
+    private let limit: Int
+    private let folder: CacheFolder
+    private var phase = Phase.beginning
+    private var areas: [String] = []
+    private var files: [File] = []
+    private var bytes = 0
+    /// The folders that are still to be looked at, and the names of files in the one before those.
+    private var folders: [String] = []
+    private var names: [String] = []
+
+    /// Begins a count, which has removed what is beyond the limit when it is over.
+    init(of folder: CacheFolder, limit: Int) {
+        (self.folder, self.limit) = (folder, limit)
+        folder.beginNoting()
+    }
+
+    /// Looks at that many files. Returns what is in the folder when that is known, and otherwise `nil`. What cannot be
+    /// removed now counts, and is removed by a later count.
+    mutating func step(_ count: Int, isUsed: (UInt64) -> Bool) throws(SystemError) -> CacheFolder.Extent? {
+        var count = count
+        while count > 0 {
+            switch phase {
+            case .beginning: try begin()
+            case .counting:
+                guard let name = try nextFile() else {
+                    plan(isFirst: true)
+                    continue
+                }
+                if let status = folder.status(of: name) {
+                    add(File(bit: Checksum.of(name, seed: 0), time: status.modified.total, length: status.length))
+                }
+            case .removing(let last, let isFirst):
+                guard let name = try nextFile() else {
+                    if isFirst { plan(isFirst: false) } else { tidy() }
+                    continue
+                }
+                look(at: name, last, isFirst: isFirst, isUsed)
+            case .tidying:
+                guard let mark = folders.popLast() else {
+                    phase = .over
+                    continue
+                }
+                try folder.removeOldMarks(in: mark)
+            case .over: return folder.endNoting(files.map { ($0.bit, $0.length) })
+            }
+            count -= 1
+        }
+        return nil
+    }
+
+    private mutating func begin() throws(SystemError) {
+        folder.checkKey()
+        for name in try folder.names(in: "") {
             if CachePlace.isArea(name) {
                 areas.append(name)
             } else if name.hasPrefix("old-") {
-                _ = try? empty(name)
-            } else if name.hasPrefix("new-") {
-                removeDraft(name)
+                _ = try? folder.empty(name)
+            } else if name.hasPrefix("new-"), let status = folder.status(of: name), folder.isLeftover(status) {
+                try? FileSystem.remove(folder.path(of: name))
             }
         }
-        for area in areas {
-            for name in try self.files(in: area) {
-                if let status = status(of: name) { files.append((status.modified.total, status.length)) }
-            }
-        }
-        var extent = Extent(responses: files.count, bytes: files.reduce(0) { $0 + $1.length })
-        guard extent.bytes > limit else { return extent }
-        let target = limit - limit / Self.spare
-        // Those whose bit is set stay in the first round, and have lost it in the second.
-        for round in 0..<2 where extent.bytes > target {
-            files.sort { $0.time < $1.time }
-            var (excess, last) = (extent.bytes - target, Int64.min)
-            for file in files where excess > 0 {
-                excess -= file.length
-                last = file.time
-            }
-            files.removeAll()
-            for area in areas {
-                for name in try self.files(in: area) {
-                    guard let status = status(of: name) else { continue }
-                    var time = status.modified.total
-                    if time <= last, extent.bytes > target {
-                        if round == 0, isUsed(Checksum.of(name, seed: 0)) {
-                            touch(name)
-                            time = .max
-                        } else if let change = try? remove(name) {
-                            extent += change
-                            continue
-                        }
-                    }
-                    files.append((time, status.length))
+        (phase, folders) = (.counting, areas)
+    }
+
+    private mutating func add(_ file: File) {
+        files.append(file)
+        bytes += file.length
+    }
+
+    private mutating func nextFile() throws(SystemError) -> String? {
+        while true {
+            if let name = names.popLast() { return name }
+            guard let next = folders.popLast() else { return nil }
+            for name in try folder.names(in: next) {
+                if CachePlace.isFolder(name) {
+                    folders.append("\(next)/\(name)")
+                } else {
+                    names.append("\(next)/\(name)")
                 }
             }
         }
-        for area in areas { removeEmptyFolders(in: area) }
-        return Extent(responses: files.count, bytes: files.reduce(0) { $0 + $1.length })
     }
 
-    /// Removes folders without files. One that has some, or that another process uses at this moment, stays.
-    private func removeEmptyFolders(in area: String) {
-        for name in (try? names(in: area)) ?? [] where name.hasSuffix(".d") {
-            try? FileSystem.removeFolder(path(of: "\(area)/\(name)"))
+    /// Decides whether files are to be removed, and which.
+    private mutating func plan(isFirst: Bool) {
+        let target = limit - limit / Self.spare
+        guard bytes > (isFirst ? limit - limit / Self.reserve : target) else { return tidy() }
+        files.sort { $0.time < $1.time }
+        var (excess, last) = (bytes - target, Int64.min)
+        for file in files where excess > 0 {
+            excess -= file.length
+            last = file.time
         }
-        try? FileSystem.removeFolder(path(of: area))
+        (phase, folders, files) = (.removing(upTo: last, isFirst: isFirst), areas, [])
+    }
+
+    /// Removes a file, or keeps it.
+    private mutating func look(at name: String, _ last: Int64, isFirst: Bool, _ isUsed: (UInt64) -> Bool) {
+        guard let status = folder.status(of: name) else { return }
+        var file = File(bit: Checksum.of(name, seed: 0), time: status.modified.total, length: status.length)
+        if file.time <= last, bytes > limit - limit / Self.spare {
+            if isFirst, isUsed(file.bit) {
+                folder.touch(name)
+                file.time = .max
+            } else if let change = try? folder.remove(name) {
+                bytes += change.bytes
+                return
+            }
+        }
+        files.append(file)
+    }
+
+    private mutating func tidy() {
+        if case .removing = phase { for area in areas { folder.removeEmptyFolders(in: area) } }
+        let marks = try? folder.names(in: CacheFolder.Mark.folder)
+        (phase, folders) = (.tidying, (marks ?? []).map { "\(CacheFolder.Mark.folder)/\($0)" })
+    }
+}
+
+extension CacheFolder {
+    /// Drafts that are older than this were left by processes that have died: ten minutes.
+    private static let draftLifetime: Int64 = 600
+
+    /// Whether a file that only is there for a moment is too old for that.
+    func isLeftover(_ status: FileStatus) -> Bool {
+        let age = SystemTime.shared.date.timeIntervalSince1970 - Double(status.modified.seconds)
+        return age > Double(Self.draftLifetime)
+    }
+
+    /// Removes folders without files, and without others. One that has some, or that another process uses at this
+    /// moment, stays.
+    fileprivate func removeEmptyFolders(in folder: String) {
+        for name in (try? names(in: folder)) ?? [] where CachePlace.isFolder(name) {
+            removeEmptyFolders(in: "\(folder)/\(name)")
+        }
+        try? FileSystem.removeFolder(path(of: folder))
     }
 
     /// The status of a file; `nil` if another process has removed it since, or it is none.
-    private func status(of name: String) -> FileStatus? {
+    func status(of name: String) -> FileStatus? {
         guard let status = try? FileSystem.status(of: path(of: name), followingLinks: false), status.kind == .file
         else { return nil }
         return status
     }
 
-    private func removeDraft(_ name: String) {
-        guard let status = status(of: name) else { return }
-        let age = SystemTime.shared.date.timeIntervalSince1970 - Double(status.modified.seconds)
-        if age > Double(Self.draftLifetime) { try? FileSystem.remove(path(of: name)) }
-    }
-
     /// Notes that a file was used. Without that, it goes earlier than it should.
-    private func touch(_ name: String) {
+    fileprivate func touch(_ name: String) {
         guard let file = try? OpenFile(path(of: name), .readingNoLink) else { return }
         try? FileSystem.touch(file.descriptor)
         try? file.close()
+    }
+
+    // MARK: Changes during a count
+
+    /// From now on, changes are noted.
+    fileprivate func beginNoting() { changes.withLock { $0 = [:] } }
+
+    /// Notes the length that a file has now; `nil` if it is gone.
+    func note(_ name: String, length: Int?) {
+        changes.withLock { _ = $0?.updateValue(length, forKey: Checksum.of(name, seed: 0)) }
+    }
+
+    /// Returns what is in the folder, of which those files were counted: a file that has changed since counts as it is.
+    fileprivate func endNoting(_ counted: [(bit: UInt64, length: Int)]) -> Extent {
+        let changes = self.changes.withLock { changes in
+            defer { changes = nil }
+            return changes ?? [:]
+        }
+        var extent = Extent()
+        for file in counted where changes[file.bit] == nil { extent += Extent(responses: 1, bytes: file.length) }
+        for length in changes.values { if let length { extent += Extent(responses: 1, bytes: length) } }
+        return extent
     }
 }

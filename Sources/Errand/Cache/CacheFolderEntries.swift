@@ -6,32 +6,55 @@ import Foundation
 
 /// What is done with the responses in the folder of a cache.
 extension CacheFolder {
-    /// Returns the response at that place that matches, and the name of its file.
-    func read(
-        _ key: CacheKey, matching isMatch: (CacheVariant) -> Bool
-    ) throws(SystemError) -> (response: StoredResponse, name: String)? {
-        guard let secret = try self.key() else { return nil }
+    /// What is at a place.
+    enum Finding {
+        /// A response that matches, and the name of its file.
+        case found(StoredResponse, name: String)
+        /// None that matches.
+        case others
+        case nothing
+    }
+
+    /// Looks for a response at that place that matches.
+    func read(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) throws(SystemError) -> Finding {
+        guard let secret = try self.key() else { return .nothing }
         let place = CachePlace(of: key, by: secret)
-        func response(_ name: String) throws(SystemError) -> (StoredResponse, String)? {
+        func response(_ name: String) throws(SystemError) -> StoredResponse? {
             let found = try entry(name, secret, hasBody: true) { isMatch($0.variant) }
             guard let (fields, body) = found else { return nil }
+            guard try isMarked(name, fields, secret) else {
+                // A removal would not find it.
+                try remove(name)
+                return nil
+            }
             // Of a URL that is found by a name, only the origin is kept.
             let url =
                 switch key.resource {
                 case .url(let url): url
                 case .named: HTTPURL(origin: fields.origin, path: "/", query: nil)
                 }
-            return (fields.response(to: url, body: body, ownClock: clock), name)
+            return fields.response(to: url, body: body, ownClock: clock)
         }
-        if place.isPlain, let found = try response(place.plain) { return found }
+        if let found = try response(place.plain) { return .found(found, name: place.plain) }
         // The newest, if several match (RFC 9111, 4.1).
         var newest: (response: StoredResponse, name: String)?
-        for name in try names(in: place.folder).sorted() where place.isForSameCredentials(name) {
-            guard let found = try response("\(place.folder)/\(name)") else { continue }
-            if let newest, newest.response.freshness.isNewer(than: found.0.freshness) { continue }
-            newest = found
+        let names = try names(in: place.folder)
+        for name in names.sorted() {
+            let name = "\(place.folder)/\(name)"
+            guard let found = try response(name) else { continue }
+            if let newest, newest.response.freshness.isNewer(than: found.freshness) { continue }
+            newest = (found, name)
         }
-        return newest
+        if let newest { return .found(newest.response, name: newest.name) }
+        if !names.isEmpty { return .others }
+        return try length(of: place.plain) == nil ? .nothing : .others
+    }
+
+    /// Whether that very response is at that place.
+    func has(_ response: StoredResponse.Identity, at key: CacheKey) throws(SystemError) -> Bool {
+        guard let secret = try self.key() else { return false }
+        let name = CachePlace(of: key, by: secret).name(of: response.variant, by: secret)
+        return try entry(name, secret, hasBody: false) { $0.isSame(as: response) } != nil
     }
 
     /// Stores a response, unless `isOvertaken` in the moment in which it would become visible. Returns by how much the
@@ -61,7 +84,9 @@ extension CacheFolder {
         try write([head, response.body], to: draft)
         do throws(SystemError) {
             try FileSystem.ensureFolder(path(of: place.area))
+            if place.parent != place.area { try FileSystem.ensureFolder(path(of: place.parent)) }
             if name != place.plain { try FileSystem.ensureFolder(path(of: place.folder)) }
+            try mark(name, fields, secret)
             let before = try length(of: name)
             guard !isOvertaken() else {
                 try FileSystem.remove(path(of: draft))
@@ -69,10 +94,11 @@ extension CacheFolder {
             }
             var change = Extent()
             // The resource depends on more now; what did not would be found first.
-            if name != place.plain, place.isPlain { change += try remove(place.plain) }
+            if name != place.plain { change += try remove(place.plain) }
             try FileSystem.move(path(of: draft), to: path(of: name))
-            change += Extent(
-                responses: before == nil ? 1 : 0, bytes: head.count + response.body.count - (before ?? 0))
+            let length = head.count + response.body.count
+            note(name, length: length)
+            change += Extent(responses: before == nil ? 1 : 0, bytes: length - (before ?? 0))
             // If that fails, the next variant tries again.
             if name != place.plain, before == nil, let more = try? removeOldVariants(at: place) { change += more }
             return change
@@ -85,7 +111,7 @@ extension CacheFolder {
 
     private func removeOldVariants(at place: CachePlace) throws(SystemError) -> Extent {
         var change = Extent()
-        let names = try names(in: place.folder).filter(place.isForSameCredentials).map { "\(place.folder)/\($0)" }
+        let names = try names(in: place.folder).map { "\(place.folder)/\($0)" }
         guard names.count > Self.variants else { return change }
         // One that has gone since is the oldest.
         let oldest = names.map { name in
@@ -102,11 +128,8 @@ extension CacheFolder {
         _ variant: CacheVariant, at key: CacheKey, only response: StoredResponse.Identity?
     ) throws(SystemError) -> Extent {
         guard let secret = try self.key() else { return Extent() }
-        let name = CachePlace(of: key, by: secret).name(of: variant, by: secret)
-        if let response, try entry(name, secret, hasBody: false, where: { $0.isSame(as: response) }) == nil {
-            return Extent()
-        }
-        return try remove(name)
+        if let response, try !has(response, at: key) { return Extent() }
+        return try remove(CachePlace(of: key, by: secret).name(of: variant, by: secret))
     }
 
     /// Carries out removals. If that fails, some of them may have been, and the folder is smaller than its count says.
@@ -123,103 +146,76 @@ extension CacheFolder {
         return change
     }
 
-    /// Removes everything that one of them covers, in one pass.
+    /// Removes everything that one of them covers.
     func remove(_ removals: [CacheRemoval]) throws(SystemError) -> Extent {
         let areas = try names(in: "").filter(CachePlace.isArea)
         var change = Extent()
         if removals.contains(.everything) {
             for area in areas { change += try removeFolder(area) }
+            _ = try removeFolder(Mark.folder)
             return change
         }
         guard let secret = try self.key() else { return change }
-        // What is looked for in all files, and in those of responses with a name.
-        var (everywhere, urls) = (Set<CacheRemoval>(), Set<UInt64>())
         for removal in removals {
             switch removal {
-            case .everything: break
             case .session(let session):
                 for isNamed in [false, true] {
                     let area = CachePlace.area(of: session, isNamed: isNamed, by: secret)
                     if areas.contains(area) { change += try removeFolder(area) }
                 }
-            case .resource(let resource):
-                change += try remove(resource, in: areas, secret)
-                // What is stored under a name has a URL too.
-                if case .url(let url) = resource { urls.insert(secret.number(of: url)) }
-            case .tag, .group: everywhere.insert(removal)
+            case .resource(let resource): change += try remove(resource, in: areas, secret)
+            case .everything, .tag, .group: break
             }
         }
-        for area in areas where !everywhere.isEmpty || !urls.isEmpty && area.hasPrefix("n") {
-            change += try removeEntries(in: area, secret) { $0.isCovered(by: everywhere, urls: urls) }
-        }
+        change += try removeMarked(Set(removals.compactMap { $0.number(by: secret) }))
         return change
     }
 
     private func remove(
         _ resource: CacheKey.Resource, in areas: [String], _ secret: CacheFolderKey
     ) throws(SystemError) -> Extent {
-        let (base, isNamed) = (CachePlace.base(of: resource, by: secret), resource.isNamed)
+        let base = CachePlace.base(of: resource, by: secret)
         var change = Extent()
-        for area in areas where area.hasPrefix("n") == isNamed {
-            change += try remove("\(area)/\(base)")
-            let folder = CachePlace.folder(beside: "\(area)/\(base)")
-            for name in try names(in: folder) { change += try remove("\(folder)/\(name)") }
-            // It stays if another process has just put something there.
-            try? FileSystem.removeFolder(path(of: folder))
+        for area in areas where CachePlace.isNamed(area) == resource.isNamed {
+            let plain = "\(area)/\(base)"
+            change += try remove(plain)
+            for folder in CachePlace.folders(beside: plain) { change += try removeFolder(folder) }
         }
         return change
-    }
-
-    private func removeEntries(
-        in area: String, _ secret: CacheFolderKey, where covers: (CacheEntryFile.Fields) -> Bool
-    ) throws(SystemError) -> Extent {
-        var change = Extent()
-        for name in try files(in: area) where try entry(name, secret, hasBody: false, where: covers) != nil {
-            change += try remove(name)
-        }
-        return change
-    }
-
-    /// Returns the names of all files in the folder of a session.
-    func files(in area: String) throws(SystemError) -> [String] {
-        var files: [String] = []
-        for name in try names(in: area) {
-            if name.hasSuffix(".d") {
-                for below in try names(in: "\(area)/\(name)") { files.append("\(area)/\(name)/\(below)") }
-            } else {
-                files.append("\(area)/\(name)")
-            }
-        }
-        return files
     }
 
     /// Removes a folder with all that is in it. It is renamed first, so that nothing in it is found any more.
-    private func removeFolder(_ area: String) throws(SystemError) -> Extent {
+    private func removeFolder(_ folder: String) throws(SystemError) -> Extent {
         let old = newName("old")
         do throws(SystemError) {
-            try FileSystem.move(path(of: area), to: path(of: old))
+            try FileSystem.move(path(of: folder), to: path(of: old))
         } catch {
-            guard error == .noSuchFile else { throw error }
+            // What is in a file that stands where the folder should be is not found.
+            guard error == .noSuchFile || error == .notAFolder else { throw error }
+            return Extent()
+        }
+        // What a link leads to is not ours, or is in use.
+        guard (try? FileSystem.status(of: path(of: old), followingLinks: false))?.kind == .folder else {
+            try? FileSystem.remove(path(of: old))
             return Extent()
         }
         // If this fails half-way, the next count removes the rest.
-        return (try? empty(old)) ?? Extent()
+        return (try? empty(old, once: folder)) ?? Extent()
     }
 
-    /// Removes a folder that nobody uses any more.
-    func empty(_ old: String) throws(SystemError) -> Extent {
-        var change = Extent()
-        // What a link leads to is not ours, or is in use.
-        guard try FileSystem.status(of: path(of: old), followingLinks: false).kind == .folder else {
+    /// Removes a file, or a folder that nobody uses any more, with all that is in it. Since the last count, it may have
+    /// had another name.
+    @discardableResult
+    func empty(_ old: String, once name: String? = nil) throws(SystemError) -> Extent {
+        let status = try FileSystem.status(of: path(of: old), followingLinks: false)
+        guard status.kind == .folder else {
             try FileSystem.remove(path(of: old))
-            return change
+            if let name { note(name, length: nil) }
+            return status.kind == .file ? Extent(responses: -1, bytes: -status.length) : Extent()
         }
-        for name in try files(in: old) {
-            change += try remove(name)
-        }
-        for name in try names(in: old) where name.hasSuffix(".d") {
-            // If that fails, so does the removal of what it is in.
-            try? FileSystem.removeFolder(path(of: "\(old)/\(name)"))
+        var change = Extent()
+        for entry in try names(in: old) {
+            change += try empty("\(old)/\(entry)", once: name.map { "\($0)/\(entry)" })
         }
         try FileSystem.removeFolder(path(of: old))
         return change
@@ -233,7 +229,7 @@ extension FileStatus.Moment {
 
 extension FileSystem {
     /// Creates a folder for its owner alone, unless it is there.
-    fileprivate static func ensureFolder(_ path: String) throws(SystemError) {
+    static func ensureFolder(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try makeFolder(path)
         } catch {

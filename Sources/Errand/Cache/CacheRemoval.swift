@@ -47,6 +47,12 @@ struct CacheRemovals: Sendable {
         last = last.filter { $0.value > forgotten }
     }
 
+    /// Returns whether that may have been removed since then.
+    func hasNoted(_ removal: CacheRemoval, since start: Int) -> Bool {
+        guard start < position else { return false }
+        return start < forgotten || (last[removal] ?? 0) > start
+    }
+
     /// Returns whether a removal since then covers the response.
     func overtook(_ response: StoredResponse, at key: CacheKey, since start: Int) -> Bool {
         guard start < position else { return false }

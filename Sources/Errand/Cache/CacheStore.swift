@@ -20,9 +20,11 @@ protocol CacheStore: Sendable {
     func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse?
 
     /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
-    /// is asked in the moment at which the response becomes visible. Returns why the response was not stored.
+    /// is asked in the moment at which the response becomes visible. With `replaced`, stores it only in place of that
+    /// one. Returns why the response was not stored.
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
+        unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason?
 
     /// Removes that response, if it is still stored.
@@ -48,6 +50,12 @@ protocol CacheStore: Sendable {
 }
 
 extension CacheStore {
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+    ) async -> CacheStatus.Reason? {
+        await insert(response, at: key, inPlaceOf: nil, unless: isOvertaken)
+    }
+
     /// Nothing is pending where removing takes no time.
     var pendingRemoval: Promise<Void, Never>? { nil }
 }

@@ -39,58 +39,8 @@ final class DiskCacheStore: CacheStore {
     private static let queueLimit = 32 << 20
     /// After so many passes in a row in which a removal has failed, everything is removed.
     private static let mostFailedPasses = 64
-    /// More bits than this are not kept: about 2 MiB.
-    private static let mostBits = 1 << 16
-
-    private struct State {
-        var removals = CacheRemovals()
-        /// The resources of the last responses that were inserted.
-        var insertions = CacheRemovals()
-        var pending = PendingRemovals()
-        /// The last removals that were carried out: a read that began before may have found what they covered.
-        var carriedOut = CacheRemovals()
-        /// What the folder holds, since it was counted.
-        var extent: CacheFolder.Extent?
-        /// The number of bytes written since then.
-        var written = 0
-        var hasBegun = false
-        /// The places at which a response waits to be written, each with the number of those.
-        var unwritten: [CacheKey: Int] = [:]
-        var queued = 0
-        /// The files that were used, by the checksums of their names.
-        var used: Set<UInt64> = []
-        /// The reads and writes that have taken longer than calls wait, and are not over.
-        var slowReads = 0
-        var slowWrites = 0
-        var failures = 0
-        /// How often in a row not everything could be removed that was pending.
-        var failedPasses = 0
-        /// The end of the last attempt to remove what belongs to a session that has ended.
-        var lastForgetting: Promise<Void, Never>?
-        /// When the store in memory forgets everything.
-        var frontEnd: Instant
-
-        init(frontEnd: Instant) { self.frontEnd = frontEnd }
-
-        /// Notes that a response at that place waits no longer.
-        mutating func noteWritten(_ key: CacheKey) {
-            let others = (unwritten[key] ?? 1) - 1
-            unwritten[key] = others > 0 ? others : nil
-        }
-    }
-
-    /// What had happened to the store when a read began.
-    private struct Moment: Sendable {
-        let removals: Int
-        let carriedOut: Int
-        let insertions: Int
-
-        init(_ state: State) {
-            removals = state.removals.position
-            carriedOut = state.carriedOut.position
-            insertions = state.insertions.position
-        }
-    }
+    /// So many files are looked at before a change that waits.
+    private static let filesOfStep = 64
 
     let limit: Int
     private let folder: CacheFolder
@@ -98,7 +48,7 @@ final class DiskCacheStore: CacheStore {
     /// Says when the store in memory forgets.
     private let time: any TimeSource
     private let front: MemoryCacheStore
-    private let state: Lock<State>
+    private let state: Lock<DiskCacheState>
     /// Where all changes are made.
     private let writer: DiskPlace
 
@@ -112,7 +62,7 @@ final class DiskCacheStore: CacheStore {
         folder = CacheFolder(path)
         writer = DiskPlace(folder: path, file: "\(path)/")
         front = MemoryCacheStore(bytes: min(limit / Self.frontShare, Self.frontLimit))
-        state = Lock(State(frontEnd: time.now.advanced(by: Self.frontLifetime)))
+        state = Lock(DiskCacheState(frontEnd: time.now.advanced(by: Self.frontLifetime)))
     }
 
     var extent: (responses: Int, bytes: Int) {
@@ -142,17 +92,17 @@ final class DiskCacheStore: CacheStore {
         _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
     ) async -> StoredResponse? {
         begin()
-        let (start, isWritten) = state.withLock { (Moment($0), $0.unwritten[key] == nil) }
+        let (start, isWritten) = state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
         guard isWritten else { return nil }
         let place = DiskPlace(folder: folder.path, file: "\(folder.path)/\(key.hashValue)")
         let found = await DiskThreads.result(
             at: place, within: waitLimits.reading, in: scope,
             noting: { isLate in self.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
-            of: { self.find(key, matching: isMatch) })
+            of: { self.find(key, since: start, matching: isMatch) })
         guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
         if !key.resource.isNamed {
             // A response that has come since is there already, or will be.
-            _ = front.insert(response, at: key) { [self] in
+            _ = front.insert(response, at: key, inPlaceOf: nil) { [self] in
                 isRemoved(response, at: key, since: start)
                     || state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
             }
@@ -162,22 +112,27 @@ final class DiskCacheStore: CacheStore {
 
     func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
         begin()
-        let (start, isWritten) = state.withLock { (Moment($0), $0.unwritten[key] == nil) }
-        guard isWritten, let response = find(key, matching: isMatch), !isRemoved(response, at: key, since: start)
+        let (start, isWritten) = state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
+        guard isWritten, let response = find(key, since: start, matching: isMatch),
+            !isRemoved(response, at: key, since: start)
         else { return nil }
         return response
     }
 
     /// Reads a response, which blocks.
-    private func find(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
+    private func find(
+        _ key: CacheKey, since start: DiskCacheState.Moment, matching isMatch: (CacheVariant) -> Bool
+    ) -> StoredResponse? {
         do throws(SystemError) {
-            guard let (response, name) = try folder.read(key, matching: isMatch) else { return nil }
-            let bit = Checksum.of(name, seed: 0)
-            state.withLock { state in
-                if state.used.count >= Self.mostBits { state.used.removeAll() }
-                state.used.insert(bit)
+            switch try folder.read(key, matching: isMatch) {
+            case .found(let response, let name):
+                state.withLock { $0.noteUse(of: Checksum.of(name, seed: 0)) }
+                return response
+            case .others: return nil
+            case .nothing:
+                state.withLock { $0.noteAbsence(of: key, since: start) }
+                return nil
             }
-            return response
         } catch {
             state.withLock { $0.failures += 1 }
             return nil
@@ -185,10 +140,10 @@ final class DiskCacheStore: CacheStore {
     }
 
     /// Whether what was read at a place is not to be found there any more, or has a successor.
-    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: Moment) -> Bool {
+    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: DiskCacheState.Moment) -> Bool {
         state.withLock { state in
             if state.unwritten[key] != nil || state.pending.covers(response, at: key) { return true }
-            let now = Moment(state)
+            let now = DiskCacheState.Moment(state)
             guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return false }
             return key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
                 || state.carriedOut.overtook(response, at: key, since: start.carriedOut)
@@ -198,28 +153,32 @@ final class DiskCacheStore: CacheStore {
     // MARK: Writing
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
+        unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
         begin()
         // First the position, then the question: a removal between them is seen by one of the two. From now on, nothing
         // older is read.
-        let position = state.withLock { state in
+        let (position, isAbsent) = state.withLock { state in
             state.insertions.note(.resource(key.resource))
             state.unwritten[key, default: 0] += 1
-            return state.removals.position
+            return (state.removals.position, state.absent.remove(key) != nil)
         }
         let giveUp = { self.state.withLock { $0.noteWritten(key) } }
+        // Where the disk has nothing, nothing is out of date.
+        let outdated = isAbsent ? [] : [PendingRemoval.variant(response.variant, key, nil)]
         let isTooLate = { @Sendable in
             isOvertaken() || self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
         let size = response.size
-        let reason = front.insert(response, at: key, unless: isTooLate)
-        guard reason != .overtaken else {
+        let reason = front.insert(response, at: key, inPlaceOf: replaced, unless: isTooLate)
+        // What is to be replaced may be on the disk alone.
+        guard reason != .overtaken || replaced != nil else {
             giveUp()
             return .overtaken
         }
         guard size <= limit / Self.largestShare else {
-            await enqueue([.variant(response.variant, key, nil)], then: giveUp)
+            await enqueue(outdated, then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = state.withLock { state in
@@ -229,11 +188,11 @@ final class DiskCacheStore: CacheStore {
         }
         guard isAccepted else {
             state.withLock { $0.failures += 1 }
-            await enqueue([.variant(response.variant, key, nil)], then: giveUp)
+            await enqueue(outdated, then: giveUp)
             return .notWritten
         }
         let outcome = await change(isAwaited: !isSlow) {
-            let reason = self.write(response, at: key, size: size, unless: isTooLate)
+            let reason = self.write(response, at: key, size: size, inPlaceOf: replaced, unless: isTooLate)
             self.state.withLock { state in
                 state.queued -= size
                 state.noteWritten(key)
@@ -245,16 +204,15 @@ final class DiskCacheStore: CacheStore {
 
     /// Writes a response on a thread for the disk. Returns why it was not written.
     private func write(
-        _ response: StoredResponse, at key: CacheKey, size: Int, unless isTooLate: () -> Bool
+        _ response: StoredResponse, at key: CacheKey, size: Int, inPlaceOf replaced: StoredResponse?,
+        unless isTooLate: () -> Bool
     ) -> CacheStatus.Reason? {
         removePending()
-        let (mustCount, hasPending) = state.withLock { state in
-            let isFull = state.extent.map { $0.bytes + size > limit } ?? false
-            return (isFull || state.written > limit / CacheFolder.spare, !state.pending.isEmpty)
-        }
-        if mustCount { count(leaving: size) }
+        makeRoom(for: size)
+        let hasPending = state.withLock { !$0.pending.isEmpty }
         do throws(SystemError) {
             guard !hasPending else { throw .readOnlyFileSystem }
+            if let replaced, try !folder.has(replaced.identity, at: key) { return .overtaken }
             guard let grown = try folder.write(response, at: key, unless: isTooLate) else { return .overtaken }
             state.withLock { state in
                 state.extent? += grown
@@ -309,6 +267,7 @@ final class DiskCacheStore: CacheStore {
     /// Notes removals and has them carried out. `update` changes the rest after they are noted: what a read finds until
     /// then may come into the store in memory, and what it finds later may not.
     private func enqueue(_ removals: [PendingRemoval], then update: () -> Void) async {
+        if removals.isEmpty { return update() }
         let isSlow = state.withLock { state in
             for pending in removals {
                 if case .removal(let removal) = pending { state.removals.note(removal) }
@@ -374,18 +333,60 @@ final class DiskCacheStore: CacheStore {
             defer { state.hasBegun = true }
             return !state.hasBegun
         }
-        if isFirst { DiskThreads.submit(at: writer) { self.count(leaving: 0) } }
+        if isFirst { DiskThreads.submit(at: writer) { self.beginCount(limit: self.limit) } }
     }
 
-    /// Counts the folder, and removes what is beyond the limit less `room`.
-    private func count(leaving room: Int) {
+    /// Begins a count, unless one is under way. It goes on between the changes that wait.
+    private func beginCount(limit: Int) {
+        let isFirst = state.withLock { state in
+            guard state.count == nil else { return false }
+            (state.count, state.written) = (CacheFolderCount(of: folder, limit: limit), 0)
+            return true
+        }
+        if isFirst { DiskThreads.submit(at: writer) { self.goOnCounting() } }
+    }
+
+    /// Looks at the next files, and returns whether the count is over. Called only where all changes are made.
+    @discardableResult
+    private func goOnCounting(_ files: Int = filesOfStep) -> Bool {
+        guard var count = state.withLock({ $0.count.take() }) else { return true }
         do throws(SystemError) {
-            let extent = try folder.count(limit: limit - room) { bit in
-                state.withLock { $0.used.remove(bit) } != nil
+            let extent = try count.step(files) { bit in state.withLock { $0.used.remove(bit) } != nil }
+            if let extent {
+                state.withLock { $0.extent = extent }
+                return true
             }
-            state.withLock { ($0.extent, $0.written) = (extent, 0) }
         } catch {
             state.withLock { $0.failures += 1 }
+            return true
         }
+        state.withLock { $0.count = count }
+        DiskThreads.submit(at: writer) { self.goOnCounting() }
+        return false
+    }
+
+    /// Has files removed when there is little room, and waits for that if there is none for so many bytes.
+    private func makeRoom(for size: Int) {
+        let isDue = state.withLock { state in
+            state.written > limit / CacheFolderCount.spare
+                || state.extent.map { $0.bytes > limit - limit / CacheFolderCount.reserve } ?? false
+        }
+        if isDue { beginCount(limit: limit) }
+        guard isFull(by: size) else { return }
+        finishCount()
+        guard isFull(by: size) else { return }
+        beginCount(limit: limit - size)
+        finishCount()
+    }
+
+    /// Whether there may be no room for so many bytes.
+    private func isFull(by size: Int) -> Bool {
+        state.withLock { state in
+            state.extent.map { $0.bytes + size > limit } ?? (state.written + size > limit / CacheFolderCount.reserve)
+        }
+    }
+
+    private func finishCount() {
+        while !goOnCounting(.max) {}
     }
 }

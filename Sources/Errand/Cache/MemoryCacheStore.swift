@@ -75,12 +75,14 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
+        unless isOvertaken: @escaping @Sendable () -> Bool
     ) -> CacheStatus.Reason? {
         let size = response.size
         return state.withLock { state in
             if isOvertaken() { return .overtaken }
             let earlier = state.slot(at: key) { $0.variant == response.variant }
+            if let replaced, earlier.flatMap({ state.slots[$0]?.response }) !== replaced { return .overtaken }
             guard size <= limit / Self.largestShare else {
                 // What it replaces is out of date.
                 if let earlier { state.remove(earlier) }

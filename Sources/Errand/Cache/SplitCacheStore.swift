@@ -37,9 +37,10 @@ final class SplitCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
+        unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
-        await store(of: key).insert(response, at: key, unless: isOvertaken)
+        await store(of: key).insert(response, at: key, inPlaceOf: replaced, unless: isOvertaken)
     }
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {

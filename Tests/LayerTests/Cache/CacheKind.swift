@@ -11,9 +11,28 @@ extension CacheKind {
     }
 }
 
+/// Returns the paths of all files of responses in the folder of a cache, relative to it.
+func responseFiles(in folder: String) -> [String] {
+    let all = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+    return all.filter { name in
+        guard let area = name.firstIndex(of: "/").map({ String(name[..<$0]) }) else { return false }
+        return CachePlace.isArea(area) && !CachePlace.isFolder(name)
+    }.sorted()
+}
+
 /// Runs work on files in the current task, as in virtual time: then nothing has to be waited for.
 func withoutDiskThreads<Value>(_ body: () async throws -> Value) async rethrows -> Value {
     try await VirtualTime.$isUnderWay.withValue(true) { try await body() }
+}
+
+extension MemoryCacheStore {
+    /// Stores a response in place of whatever is stored.
+    @discardableResult
+    func insert(
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
+    ) -> CacheStatus.Reason? {
+        insert(response, at: key, inPlaceOf: nil, unless: isOvertaken)
+    }
 }
 
 extension CacheSample {

@@ -20,9 +20,7 @@ import Testing
 
     /// The lengths of all files of responses, by their paths.
     private func lengths() -> [String: Int] {
-        let all = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
-        return all.reduce(into: [:]) { lengths, name in
-            guard name.contains("/"), !name.hasSuffix(".d"), !name.hasPrefix("old-") else { return }
+        responseFiles(in: folder).reduce(into: [:]) { lengths, name in
             lengths[name] = FileManager.default.contents(atPath: "\(folder)/\(name)")?.count
         }
     }
@@ -335,7 +333,7 @@ import Testing
             let varying = CacheSample.response(vary: "sv")
             await store().put(varying, key)
             let all = try FileManager.default.subpathsOfDirectory(atPath: folder)
-            let variants = try #require(all.first { $0.hasSuffix(".d") })
+            let variants = try #require(all.first { CachePlace.isFolder($0) })
             try FileManager.default.removeItem(atPath: "\(folder)/\(variants)")
             for path in [variants, "u-x"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(path)")) }
             let store = store()
@@ -354,8 +352,8 @@ import Testing
             for name in ["new-1", "new-2"] { try scratch.write("half", to: "cache/\(name)") }
             setModified("new-1", ago: 1000)
             try FileManager.default.createDirectory(
-                atPath: "\(folder)/old-1/a.d", withIntermediateDirectories: true)
-            for name in ["old-1/a", "old-1/a.d/b", "mine"] { try scratch.write("rest", to: "cache/\(name)") }
+                atPath: "\(folder)/old-1/a.v", withIntermediateDirectories: true)
+            for name in ["old-1/a", "old-1/a.v/b", "mine"] { try scratch.write("rest", to: "cache/\(name)") }
             #expect(store().extent.responses == 1)
             let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
             #expect(names == ["key", "mine", "new-2", "u"])

@@ -1,0 +1,188 @@
+@testable import Errand
+import ErrandTestSupport
+import Foundation
+import Testing
+
+@Suite("A cache in a folder with many users, names and tags", .timeLimit(.minutes(10))) struct DiskCacheScaleTests {
+    private static let (few, many) = (20, 3000)
+
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    private var folder: String { scratch.path("cache") }
+
+    private func store(bytes: Int = 64 << 20) -> DiskCacheStore { DiskCacheStore(folder, bytes: bytes) }
+
+    private func user(_ number: Int) -> CacheKey { CacheSample.key(credentials: Array(String(number).utf8)) }
+
+    /// Whether something does not take as much longer as there are more responses: 150 times as many.
+    private func isAlike(_ times: [Duration]) -> Bool { times.count == 2 && times[1] < times[0] * 15 }
+
+    /// The shortest of some runs: another process may hold up the others.
+    private func shortest(_ body: () async -> Void) async -> Duration {
+        var shortest = Duration.seconds(60)
+        for _ in 0..<40 { shortest = min(shortest, await ContinuousClock().measure(body)) }
+        return shortest
+    }
+
+    @Test("K9: a lookup takes no longer with many users of a URL than with few")
+    func users() async {
+        await withoutDiskThreads {
+            let store = store()
+            var (times, count) = ([Duration](), 0)
+            for users in [Self.few, Self.many] {
+                for number in count..<users {
+                    await store.put(CacheSample.response(size: 3, letter: UInt8(number % 250)), user(number))
+                }
+                count = users
+                times.append(await shortest { _ = store.look(at: user(users / 2)) { _ in true } })
+            }
+            #expect(isAlike(times), "\(times)")
+            let next = self.store()
+            for number in [0, 7, count - 1] {
+                #expect(await next.find(user(number))?.body.first == UInt8(number % 250))
+            }
+            #expect(await next.find(user(count)) == nil)
+            #expect(next.extent.responses == count)
+            await next.remove([.resource(user(0).resource)])
+            #expect(responseFiles(in: folder).isEmpty && next.extent == (0, 0))
+        }
+    }
+
+    @Test(
+        "K6, K9: a removal takes no longer with many responses that have names, tags and groups than with few",
+        arguments: [
+            CacheRemoval.tag("none"), .group("none", CacheSample.url.origin),
+            .resource(CacheSample.key("/none").resource), .resource(CacheSample.named("none").resource),
+        ])
+    func removals(removal: CacheRemoval) async {
+        await withoutDiskThreads {
+            let store = store()
+            var (times, count) = ([Duration](), 0)
+            for responses in [Self.few, Self.many] {
+                for number in count..<responses {
+                    let response = CacheSample.response("/\(number)", tags: ["\(number)"], groups: "\"\(number)\"")
+                    await store.put(response, CacheSample.named("\(number)"))
+                }
+                count = responses
+                times.append(await shortest { await store.remove([removal]) })
+            }
+            #expect(isAlike(times), "\(times)")
+            #expect(responseFiles(in: folder).count == count && store.extent.responses == count)
+        }
+    }
+
+    @Test("K6, K9: a tag, a group and the URL behind a name lead to their responses, also in the next process")
+    func marks() async {
+        let cases: [(CacheRemoval, CacheKey)] = [
+            (.tag("t"), CacheSample.key("/1")), (.group("g", CacheSample.url.origin), CacheSample.key("/2")),
+            (.resource(CacheSample.key("/3").resource), CacheSample.named("n")), (.tag("t"), user(4)),
+        ]
+        await withoutDiskThreads {
+            let first = store()
+            for (number, (_, key)) in cases.enumerated() {
+                let isGroup = number == 1
+                await first.put(
+                    CacheSample.response("/\(number + 1)", tags: isGroup ? [] : ["t"], groups: isGroup ? "\"g\"" : nil),
+                    key)
+            }
+            await first.put(CacheSample.response("/5"), CacheSample.key("/5"))
+            for (removal, key) in [cases[1], cases[2], cases[0]] {
+                #expect(await self.store().find(key) != nil)
+                await self.store().remove([removal])
+                #expect(await self.store().find(key) == nil)
+            }
+            #expect(await self.store().find(user(4)) == nil)
+            #expect(responseFiles(in: folder).count == 1)
+        }
+    }
+
+    @Test("K9: a response whose marks are lost is not found: a removal would not find it either")
+    func lostMarks() async throws {
+        try await withoutDiskThreads {
+            let (tagged, plain, named) = (CacheSample.key("/1"), CacheSample.key("/2"), CacheSample.named("n"))
+            let first = store()
+            await first.put(CacheSample.response("/1", tags: ["t"]), tagged)
+            await first.put(CacheSample.response("/2"), plain)
+            await first.put(CacheSample.response("/3"), named)
+            try FileManager.default.removeItem(atPath: "\(folder)/m")
+            let store = store()
+            #expect(await store.find(plain) != nil)
+            for key in [tagged, named] { #expect(await store.find(key) == nil) }
+            #expect(responseFiles(in: folder).count == 1)
+            await store.put(CacheSample.response("/1", tags: ["t"]), tagged)
+            #expect(await self.store().find(tagged) != nil)
+        }
+    }
+
+    @Test("K9: a count removes marks that lead nowhere, or to what does not have them any more")
+    func oldMarks() async throws {
+        let marks = { [folder] in
+            ((try? FileManager.default.subpathsOfDirectory(atPath: "\(folder)/m")) ?? []).filter { $0.contains("/") }
+        }
+        func age(_ names: [String], by seconds: Double) throws {
+            for name in names {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: "\(folder)/\(name)")
+            }
+        }
+        try await withoutDiskThreads {
+            let key = CacheSample.key("/1")
+            let first = store()
+            await first.put(CacheSample.response("/1", tags: ["a", "b"]), key)
+            await first.put(CacheSample.response("/2", tags: ["c"]), CacheSample.key("/2"))
+            await first.remove([.resource(CacheSample.key("/2").resource)])
+            await first.put(CacheSample.response("/1", tags: ["b"], at: 9), key)
+            #expect(marks().count == 3)
+            // What is new may belong to a file that is being written.
+            _ = store().extent
+            #expect(marks().count == 3)
+            try age(marks().map { "m/\($0)" }, by: 1000)
+            try scratch.write("", to: "cache/m/00-no-mark")
+            _ = store().extent
+            #expect(marks().count == 1)
+            // A file that was used later than it was marked is looked into once.
+            try age(marks().map { "m/\($0)" }, by: 1000)
+            _ = store().extent
+            #expect(marks().count == 1)
+            let store = store()
+            #expect(await store.find(key) != nil)
+            await store.remove([.tag("b")])
+            #expect(await self.store().find(key) == nil)
+        }
+    }
+
+    @Test("K9: a count is exact although files are written and removed between its steps", arguments: [10, 1 << 20])
+    func stepwise(limit: Int) async throws {
+        try await withoutDiskThreads {
+            for number in 0..<100 {
+                await store().put(
+                    CacheSample.response(size: number), number % 3 == 0 ? user(number) : CacheSample.key("/\(number)"))
+            }
+            let cacheFolder = CacheFolder(folder)
+            var (count, steps) = (CacheFolderCount(of: cacheFolder, limit: limit), 0)
+            var random = SeededRandom(7)
+            while true {
+                if let extent = try count.step(8, isUsed: { _ in false }) {
+                    let lengths = responseFiles(in: folder).map {
+                        FileManager.default.contents(atPath: "\(folder)/\($0)")?.count ?? 0
+                    }
+                    #expect(extent == CacheFolder.Extent(responses: lengths.count, bytes: lengths.reduce(0, +)))
+                    break
+                }
+                steps += 1
+                let number = random.int(0...120)
+                let key = number % 3 == 0 ? user(number) : CacheSample.key("/\(number)")
+                if random.chance(50) {
+                    _ = try cacheFolder.remove([CacheRemoval.resource(key.resource)])
+                } else {
+                    _ = try cacheFolder.write(CacheSample.response(size: 1000 + number), at: key) { false }
+                }
+            }
+            #expect(steps > 5)
+        }
+    }
+}
