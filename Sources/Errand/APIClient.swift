@@ -248,10 +248,11 @@ extension APIClient {
     /// call that could not be sent, there is nothing to remove.
     @concurrent
     public nonisolated func removeCached<Response>(_ endpoint: Endpoint<Response>) async {
-        // A response to a request with a body is not stored. Parameters may be part of the query.
-        guard let cache = configuration.cache, endpoint.body?.isParameters ?? true else { return }
+        guard let cache = configuration.cache, endpoint.body?.isInMemory ?? true else { return }
         let rules = rules(for: endpoint).rules
-        guard let request = requestToLookUp(for: endpoint, by: rules) else { return }
+        guard let request = requestToLookUp(for: endpoint, by: rules),
+            CacheInquiry(request, rules: rules.cache).isRead
+        else { return }
         await cache.remove(.resource(CacheKey.Resource(request, name: rules.cache.key)))
     }
 }

@@ -59,6 +59,11 @@ public struct Configuration: Sendable {
     public var redirects: RedirectPolicy = .all
     /// The cache of the responses; `nil`, no cache, by default. You can share it with other clients.
     public var cache: HTTPCache?
+    /// How all calls use the cache; none by default. The policies of a call come on top of them: see
+    /// ``Endpoint/cache(_:)``.
+    ///
+    ///     $0.cachePolicies = [.for(.seconds(30)), .staleUpTo(.seconds(600))]
+    public var cachePolicies: [CachePolicy] = []
     /// The names of headers that attempt middleware adds with the same value to every request; none by default.
     ///
     /// The cache is above such middleware. It stores no response that depends on a header, or may belong to a
@@ -183,6 +188,7 @@ public struct Configuration: Sendable {
         options.deadline = .init(duration: deadline)
         options.retry = retry
         options.redirects = redirects
+        options.cache = cachePolicies
         return options
     }
 }

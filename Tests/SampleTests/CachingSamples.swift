@@ -42,6 +42,32 @@ private func both(_ client: APIClient, _ me: User, _ show: ([User]) -> Void) asy
     }
 }
 
+private struct UserQuery: Encodable, Sendable {
+    let name: String
+}
+
+private func guessingClient() -> APIClient {
+    APIClient("https://api.example.com") {
+        $0.cache = .memory(megabytes: 50)
+        $0.cachePolicies = [.for(.seconds(30)), .staleUpTo(.seconds(600))]
+    }
+}
+
+private func search(_ client: APIClient, _ query: UserQuery) async throws -> [User] {
+    let search = Endpoint<[User]>.post("users/search", body: .json(query))
+    let found = search.cache(.for(.seconds(60))).cache(key: "search \(query.name)")
+    return try await client.run(found)
+}
+
+private func change(_ client: APIClient, _ profile: User) async throws {
+    try await client.run(.put("me", body: .json(profile)).cache(.onlyOwn))
+}
+
+private func look(_ cache: HTTPCache) async {
+    cache.trimMemory()
+    for entry in await cache.entries { print(entry.url ?? "on disk", entry.bytes) }
+}
+
 @Suite("Caching")
 struct CachingSamples {
     private let clock = TestClock()

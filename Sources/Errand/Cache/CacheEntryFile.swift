@@ -23,7 +23,7 @@ import Foundation
 struct CacheEntryFile: Sendable {
     static let prefixLength = 40
     /// The version of the format. A file with another one is removed.
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     private static let magic = Array("ERRANDC".utf8) + [version]
 
     let bodyLength: Int
@@ -90,8 +90,9 @@ extension CacheEntryFile {
         let status: Int
         let headers: HTTPHeaders
         let lifetime: Double
+        let isGiven: Bool
         let initialAge: Double
-        /// When it was received, and the clock to which the instant belongs: that of one process.
+        /// When it was received, and the clock to which the instant belongs: that of the machine since its start.
         let received: Date
         let instant: Instant?
         let clock: UInt64
@@ -99,13 +100,15 @@ extension CacheEntryFile {
         let variant: CacheVariant
         let tags: [String]
         let origin: Origin
-        /// A hash, with the key of the folder, of the URL of the request.
+        /// Hashes, with the key of the folder, of the URL of the request, and of its path and those above it.
         let url: UInt64
+        let paths: [UInt64]
 
-        init(of response: StoredResponse, url: UInt64, clock: UInt64) {
+        init(of response: StoredResponse, _ secret: CacheFolderKey, clock: UInt64) {
             status = response.status
             headers = response.headers
             lifetime = response.freshness.lifetime
+            isGiven = response.freshness.isGiven
             initialAge = response.freshness.initialAge
             received = response.freshness.received.date
             instant = response.freshness.received.instant
@@ -114,7 +117,8 @@ extension CacheEntryFile {
             variant = response.variant
             tags = response.tags.sorted()
             origin = response.url.origin
-            self.url = url
+            url = secret.number(of: response.url)
+            paths = CacheRemoval.paths(to: response.url).map { secret.number(ofPath: $0, at: response.url.origin) }
         }
 
         init(_ reader: inout StoredFieldReader) throws(DamagedEntry) {
@@ -127,7 +131,8 @@ extension CacheEntryFile {
                 fields.append(field)
             }
             headers = HTTPHeaders(fields)
-            (lifetime, initialAge) = (try reader.decimal(), try reader.decimal())
+            (lifetime, isGiven) = (try reader.decimal(), try reader.boolean())
+            initialAge = try reader.decimal()
             received = Date(timeIntervalSinceReferenceDate: try reader.decimal())
             instant = try reader.boolean() ? Instant(nanoseconds: try reader.number()) : nil
             clock = try reader.number()
@@ -140,6 +145,10 @@ extension CacheEntryFile {
             let (scheme, host) = (try reader.text(), try reader.text())
             origin = Origin(scheme: scheme, host: host, port: Int(try reader.number(UInt16.self)))
             url = try reader.number()
+            var paths: [UInt64] = []
+            let levels: UInt8 = try reader.number()
+            for _ in 0..<levels { paths.append(try reader.number()) }
+            self.paths = paths
             guard reader.isAtEnd, lifetime >= 0, initialAge >= 0 else { throw DamagedEntry() }
         }
 
@@ -152,6 +161,7 @@ extension CacheEntryFile {
                 writer.add(field.isSecret)
             }
             writer.add(lifetime)
+            writer.add(isGiven)
             writer.add(initialAge)
             writer.add(received.timeIntervalSinceReferenceDate)
             writer.add(instant != nil)
@@ -165,6 +175,8 @@ extension CacheEntryFile {
             writer.add(origin.host)
             writer.add(UInt16(clamping: origin.port))
             writer.add(url)
+            writer.add(UInt8(clamping: paths.count))
+            for path in paths { writer.add(path) }
         }
 
         /// Returns the response. Its instant counts only if `ownClock` is the clock to which it belongs.
@@ -172,7 +184,8 @@ extension CacheEntryFile {
             let moment = CacheMoment(date: received, instant: clock == ownClock ? instant : nil)
             return StoredResponse(
                 url: url, status: status, headers: headers, body: body,
-                freshness: CacheFreshness(lifetime: lifetime, initialAge: initialAge, received: moment),
+                freshness: CacheFreshness(
+                    lifetime: lifetime, isGiven: isGiven, initialAge: initialAge, received: moment),
                 control: CacheControl([control]), variant: variant, tags: Set(tags))
         }
 

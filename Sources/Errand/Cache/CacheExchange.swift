@@ -50,13 +50,20 @@ struct CacheExchange {
         guard !Self.unstored.contains(response.status), response.status >= 200, !mayBeAskedAgain else {
             return .leave(.status)
         }
-        guard let body = response.body.bytes else { return .leave(.bypassed) }
+        guard let body = response.body.bytes.map({ exact($0, response.headers) }) else { return .leave(.bypassed) }
         let stored = stored(response.headers, status: response.status, body: body)
         guard case .store(let new) = stored else { return stored }
         if !isUseful(new) { return .leave(.noLifetime) }
         // The body may belong to the cookie, as a form does to its protection, and the cookie is not kept: whoever is
         // given the one lacks the other.
         return isOfSession || response.headers["Set-Cookie"] == nil ? stored : .leave(.setsCookie)
+    }
+
+    /// The body in memory of its own size: one whose length was not announced, or that was decoded, may have twice as
+    /// much.
+    private func exact(_ body: Data, _ headers: HTTPHeaders) -> Data {
+        if headers["Content-Encoding"] == nil, headers["Content-Length"] == String(body.count) { return body }
+        return body.subdata(in: body.startIndex..<body.endIndex)
     }
 
     /// Decides on the response that a 304 has confirmed: its fields replace those that are stored (RFC 9111, 3.2).
@@ -105,10 +112,10 @@ struct CacheExchange {
         }
         guard let names = CacheVariant.names(in: headers) else { return .leave(.varies) }
         guard let sent, isAsReceived(sent, varyingOn: names) else { return .leave(.addedBelow) }
-        let freshness = CacheFreshness(
-            headers, status: status, control: control, delay: delay, received: received, orElse: rules.lifetime)
+        let freshness = CacheFreshness(headers, status: status, control: control, delay: delay, received: received)
         let isExplicit = control.maxAge != nil || control.isForStoring || headers["Expires"] != nil
-        guard isExplicit || CacheFreshness.isStoredByDefault(status) || freshness.lifetime > 0 else {
+        let lifetime = rules.lifetime(of: freshness, status: status)
+        guard isExplicit || CacheFreshness.isStoredByDefault(status) || lifetime > 0 else {
             return .leave(.noLifetime)
         }
         return .store(
@@ -122,7 +129,7 @@ struct CacheExchange {
 
     /// A response that is neither fresh nor can be confirmed would only take place, unless the call accepts stale ones.
     private func isUseful(_ response: StoredResponse) -> Bool {
-        response.freshness.lifetime > 0 || response.hasValidator || rules.acceptsStale
+        rules.lifetime(of: response) > 0 || response.hasValidator && request.method != .post || rules.acceptsStale
             || (response.control.staleIfError ?? 0) > 0 || (response.control.staleWhileRevalidate ?? 0) > 0
     }
 
@@ -173,16 +180,14 @@ extension HTTPRequest {
         return request
     }
 
-    /// Whether the method may change something: every method that is not known to be safe.
-    private var mayChange: Bool { !method.isSafe && method != "QUERY" }
-
     /// Statuses of a gateway, behind which the server may have acted on a request.
     private static let unknownOutcomes: Set<Int> = [502, 504]
 
     /// Returns what the response to the request removes from a cache (K6); `nil` stands for a send that has failed
     /// after the server may have acted on it.
     func removals(by response: HTTPResponse?) -> [CacheRemoval] {
-        guard mayChange else { return [] }
+        // Every method may change something that is not known to be safe.
+        guard !method.isSafe else { return [] }
         guard let response, !Self.unknownOutcomes.contains(response.status) else { return [.resource(.url(url))] }
         guard (200..<400).contains(response.status) else { return [] }
         var urls = [url]

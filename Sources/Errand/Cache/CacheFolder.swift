@@ -33,9 +33,13 @@ final class CacheFolder: Sendable {
     private static let firstPart = 8 << 10
 
     let path: String
-    /// The clock of this process, for the instants in files.
-    let clock = UInt64.random(in: .min ... .max)
+    /// The clock to which the instants in files belong: that of the machine since its start, so that a wall clock which
+    /// is set back makes nothing fresh in the next process. If the system does not name its start, the clock is one of
+    /// this process.
+    let clock = SystemClock.start.map { Checksum.of($0, seed: 0) } ?? UInt64.random(in: .min ... .max)
     private let present = Lock<CacheFolderKey?>(nil)
+    /// What was wrong with the folder first.
+    private let problem = Lock((text: String?.none, isTaken: false))
     /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
     /// between two counts.
     let changes = Lock<[UInt64: Int?]?>(nil)
@@ -56,7 +60,8 @@ final class CacheFolder: Sendable {
         if let key = present.withLock({ $0 }) { return key }
         guard let bytes = try bytes(of: "key") else { return nil }
         guard let key = CacheFolderKey(reading: bytes) else {
-            // What is named by it cannot be found any more, and goes as it ages.
+            // What is named by it cannot be found any more. The next key empties the folder.
+            note("its key is damaged, so it is emptied")
             try? FileSystem.remove(path(of: "key"))
             return nil
         }
@@ -90,9 +95,32 @@ final class CacheFolder: Sendable {
             // Not every file system has hard links. Then the last process wins.
             if error != .fileExists { try FileSystem.move(path(of: draft), to: path(of: "key")) }
         }
+        if let key = try key() { return key }
+        // Others can read what is there. It was copied without its mode, for instance.
+        try FileSystem.move(path(of: draft), to: path(of: "key"))
+        note("its key was not for this user alone, so it is emptied")
+        _ = try? remove([CacheRemoval.everything])
         guard let key = try key() else { throw .noSuchFile }
         return key
     }
+
+    // MARK: Problems
+
+    /// Notes what is wrong with the folder, if nothing was before.
+    func note(_ problem: String) {
+        self.problem.withLock { if $0.text == nil { $0.text = problem } }
+    }
+
+    /// Returns what was wrong with the folder first, once.
+    func takeProblem() -> String? {
+        problem.withLock { problem in
+            guard let text = problem.text, !problem.isTaken else { return nil }
+            problem.isTaken = true
+            return text
+        }
+    }
+
+    // MARK: Folders
 
     private func makeFolders() throws(SystemError) {
         var made = path.hasPrefix("/") ? "/" : ""
@@ -100,11 +128,20 @@ final class CacheFolder: Sendable {
             made += made.isEmpty || made == "/" ? part : "/\(part)"
             try makeFolder(at: made)
         }
+        mend(path)
         // Without that, the files have the protection that the system gives all others.
         if let opened = try? OpenFile(path, .reading) {
             FileSystem.protectContents(of: opened.descriptor)
             try? opened.close()
         }
+    }
+
+    /// Gives a folder of this user back what its owner needs of a mode: it was copied without, for instance.
+    func mend(_ path: String) {
+        guard let status = try? FileSystem.status(of: path, followingLinks: false), status.kind == .folder,
+            status.owner == FileSystem.user, status.mode & 0o700 != 0o700
+        else { return }
+        try? FileSystem.setMode(0o700, of: path)
     }
 
     private func makeFolder(at path: String) throws(SystemError) {

@@ -40,9 +40,9 @@ struct CacheFolderCount: Sendable {
     private var areas: [String] = []
     private var files: [File] = []
     private var bytes = 0
-    /// The folders that are still to be looked at, and the names of files in the one before those.
-    private var folders: [String] = []
-    private var names: [String] = []
+    /// The files, or the folders of marks, that are still to be looked at.
+    private var walk = CacheFolderWalk([])
+    private var marks: [String] = []
 
     /// Begins a count, which has removed what is beyond the limit when it is over.
     init(of folder: CacheFolder, limit: Int) {
@@ -58,7 +58,7 @@ struct CacheFolderCount: Sendable {
             switch phase {
             case .beginning: try begin()
             case .counting:
-                guard let name = try nextFile() else {
+                guard let name = try walk.next(in: folder) else {
                     plan(isFirst: true)
                     continue
                 }
@@ -66,13 +66,13 @@ struct CacheFolderCount: Sendable {
                     add(File(bit: Checksum.of(name, seed: 0), time: status.modified.total, length: status.length))
                 }
             case .removing(let last, let isFirst):
-                guard let name = try nextFile() else {
+                guard let name = try walk.next(in: folder) else {
                     if isFirst { plan(isFirst: false) } else { tidy() }
                     continue
                 }
                 look(at: name, last, isFirst: isFirst, isUsed)
             case .tidying:
-                guard let mark = folders.popLast() else {
+                guard let mark = marks.popLast() else {
                     phase = .over
                     continue
                 }
@@ -88,6 +88,7 @@ struct CacheFolderCount: Sendable {
         folder.checkKey()
         for name in try folder.names(in: "") {
             if CachePlace.isArea(name) {
+                folder.mend(folder.path(of: name))
                 areas.append(name)
             } else if name.hasPrefix("old-") {
                 _ = try? folder.empty(name)
@@ -95,26 +96,12 @@ struct CacheFolderCount: Sendable {
                 try? FileSystem.remove(folder.path(of: name))
             }
         }
-        (phase, folders) = (.counting, areas)
+        (phase, walk) = (.counting, CacheFolderWalk(areas))
     }
 
     private mutating func add(_ file: File) {
         files.append(file)
         bytes += file.length
-    }
-
-    private mutating func nextFile() throws(SystemError) -> String? {
-        while true {
-            if let name = names.popLast() { return name }
-            guard let next = folders.popLast() else { return nil }
-            for name in try folder.names(in: next) {
-                if CachePlace.isFolder(name) {
-                    folders.append("\(next)/\(name)")
-                } else {
-                    names.append("\(next)/\(name)")
-                }
-            }
-        }
     }
 
     /// Decides whether files are to be removed, and which.
@@ -127,7 +114,7 @@ struct CacheFolderCount: Sendable {
             excess -= file.length
             last = file.time
         }
-        (phase, folders, files) = (.removing(upTo: last, isFirst: isFirst), areas, [])
+        (phase, walk, files) = (.removing(upTo: last, isFirst: isFirst), CacheFolderWalk(areas), [])
     }
 
     /// Removes a file, or keeps it.
@@ -148,8 +135,33 @@ struct CacheFolderCount: Sendable {
 
     private mutating func tidy() {
         if case .removing = phase { for area in areas { folder.removeEmptyFolders(in: area) } }
-        let marks = try? folder.names(in: CacheFolder.Mark.folder)
-        (phase, folders) = (.tidying, (marks ?? []).map { "\(CacheFolder.Mark.folder)/\($0)" })
+        let names = try? folder.names(in: CacheFolder.Mark.folder)
+        (phase, marks) = (.tidying, (names ?? []).map { "\(CacheFolder.Mark.folder)/\($0)" })
+    }
+}
+
+/// The files of responses in some folders of a cache, one after the other.
+struct CacheFolderWalk: Sendable {
+    /// The folders that are still to be looked at, and the names of files in the one before those.
+    private var folders: [String]
+    private var names: [String] = []
+
+    init(_ folders: [String]) {
+        self.folders = folders
+    }
+
+    mutating func next(in cache: CacheFolder) throws(SystemError) -> String? {
+        while names.isEmpty {
+            guard let next = folders.popLast() else { return nil }
+            for name in try cache.names(in: next) {
+                if CachePlace.isFolder(name) {
+                    folders.append("\(next)/\(name)")
+                } else {
+                    names.append("\(next)/\(name)")
+                }
+            }
+        }
+        return names.removeLast()
     }
 }
 

@@ -78,7 +78,7 @@ extension CacheFolder {
         let secret = try makeKey()
         let place = CachePlace(of: key, by: secret)
         let name = place.name(of: response.variant, by: secret)
-        let fields = CacheEntryFile.Fields(of: response, url: secret.number(of: response.url), clock: clock)
+        let fields = CacheEntryFile.Fields(of: response, secret, clock: clock)
         let head = Data(CacheEntryFile.head(of: fields, body: response.body, seed: secret.seed(of: name)))
         let draft = newName("new")
         try write([head, response.body], to: draft)
@@ -156,6 +156,7 @@ extension CacheFolder {
             return change
         }
         guard let secret = try self.key() else { return change }
+        var paths: Set<UInt64> = []
         for removal in removals {
             switch removal {
             case .session(let session):
@@ -164,9 +165,15 @@ extension CacheFolder {
                     if areas.contains(area) { change += try removeFolder(area) }
                 }
             case .resource(let resource): change += try remove(resource, in: areas, secret)
-            case .everything, .tag, .group: break
+            case .place(let key):
+                let place = CachePlace(of: key, by: secret)
+                change += try remove(place.plain)
+                change += try removeFolder(place.folder)
+            case .below(let origin, let path): paths.insert(secret.number(ofPath: path, at: origin))
+            case .everything, .named, .tag, .group: break
             }
         }
+        if !paths.isEmpty { change += try removeFiles(in: areas, secret) { !paths.isDisjoint(with: $0.paths) } }
         change += try removeMarked(Set(removals.compactMap { $0.number(by: secret) }))
         return change
     }
@@ -182,6 +189,37 @@ extension CacheFolder {
             for folder in CachePlace.folders(beside: plain) { change += try removeFolder(folder) }
         }
         return change
+    }
+
+    /// Looks into all files. Only a person or a program asks for that, and no response.
+    private func removeFiles(
+        in areas: [String], _ secret: CacheFolderKey, where covers: (CacheEntryFile.Fields) -> Bool
+    ) throws(SystemError) -> Extent {
+        var change = Extent()
+        try forEachFile(in: areas) { name throws(SystemError) in
+            if try entry(name, secret, hasBody: false, where: covers) != nil { change += try remove(name) }
+        }
+        return change
+    }
+
+    private func forEachFile(
+        in folders: [String], _ body: (String) throws(SystemError) -> Void
+    ) throws(SystemError) {
+        var walk = CacheFolderWalk(folders)
+        while let name = try walk.next(in: self) { try body(name) }
+    }
+
+    /// Returns what is in up to `count` files of a walk; none when it is over. What cannot be read is left out.
+    func entries(_ walk: inout CacheFolderWalk, upTo count: Int) throws(SystemError) -> [HTTPCache.Entry] {
+        guard let secret = try key() else { return [] }
+        var entries: [HTTPCache.Entry] = []
+        while entries.count < count, let name = try walk.next(in: self) {
+            guard let length = try length(of: name),
+                let found = try entry(name, secret, hasBody: false, where: { _ in true })
+            else { continue }
+            entries.append(HTTPCache.Entry(found.fields, bytes: length))
+        }
+        return entries
     }
 
     /// Removes a folder with all that is in it. It is renamed first, so that nothing in it is found any more.

@@ -45,6 +45,9 @@ struct CacheFolderKey: Sendable {
     /// Returns a number for a URL.
     func number(of url: HTTPURL) -> UInt64 { number(of: ["number", url.absoluteString]) }
 
+    /// Returns a number for a path and everything below it.
+    func number(ofPath path: String, at origin: Origin) -> UInt64 { number(of: ["path", origin.description, path]) }
+
     /// Returns a number for those words.
     func number(of words: [String]) -> UInt64 {
         hash { $0.add(words) }.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }

@@ -135,8 +135,8 @@ extension CacheRemoval {
         switch self {
         case .tag(let tag): secret.number(of: ["tag", tag])
         case .group(let name, let origin): secret.number(of: ["group", origin.description, name])
-        case .resource(.url(let url)): secret.number(of: url)
-        case .resource(.named), .session, .everything: nil
+        case .resource(.url(let url)), .named(let url): secret.number(of: url)
+        case .resource(.named), .place, .below, .session, .everything: nil
         }
     }
 }

@@ -24,45 +24,41 @@ struct CacheFreshness: Sendable {
     /// The statuses that may be stored without a lifetime (RFC 9110, 15.1), except 206.
     private static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
+    /// The lifetime that the server has given, or else a guess, which holds for calls that ask for one.
     let lifetime: Double
+    /// Whether the server has given the lifetime. If not, it is another one for each call.
+    let isGiven: Bool
     /// The age with which the response arrived.
     let initialAge: Double
     let received: CacheMoment
 
-    /// Reads the fields of a response.
-    ///
-    /// - Parameters:
-    ///   - delay: How long the server took to answer.
-    ///   - lifetime: How long the caller wants to use a response without a lifetime.
-    init(
-        _ headers: HTTPHeaders, status: Int, control: CacheControl, delay: Duration, received: CacheMoment,
-        orElse lifetime: Duration? = nil
-    ) {
+    /// Reads the fields of a response. `delay` is the time that the server took to answer.
+    init(_ headers: HTTPHeaders, status: Int, control: CacheControl, delay: Duration, received: CacheMoment) {
         self.received = received
         // A server's date that cannot be read counts as missing, and then the time of receipt counts (RFC 9110, 6.6.1).
         let date = headers.date("Date", now: received.date) ?? received.date
         let apparent = max(0, received.date.timeIntervalSince(date))
         initialAge = max(apparent, Self.age(headers) + max(0, delay.inSeconds))
+        isGiven = control.maxAge != nil || headers["Expires"] != nil
         if let maxAge = control.maxAge {
-            self.lifetime = Double(maxAge)
+            lifetime = Double(maxAge)
         } else if headers["Expires"] != nil {
             let end = headers.date("Expires", now: received.date)
-            self.lifetime = end.map { max(0, $0.timeIntervalSince(date)) } ?? 0
-        } else if let lifetime, (200..<300).contains(status) {
-            self.lifetime = max(0, lifetime.inSeconds)
+            lifetime = end.map { max(0, $0.timeIntervalSince(date)) } ?? 0
         } else if Self.heuristicStatuses.contains(status),
             let change = headers.date("Last-Modified", now: received.date)
         {
             let sinceChange = max(0, date.timeIntervalSince(change))
-            self.lifetime = min(sinceChange * Self.heuristic.share, Self.heuristic.limit)
+            lifetime = min(sinceChange * Self.heuristic.share, Self.heuristic.limit)
         } else {
-            self.lifetime = 0
+            lifetime = 0
         }
     }
 
     /// Creates the freshness of a response that was stored by this process or another one.
-    init(lifetime: Double, initialAge: Double, received: CacheMoment) {
-        (self.lifetime, self.initialAge, self.received) = (lifetime, initialAge, received)
+    init(lifetime: Double, isGiven: Bool = true, initialAge: Double, received: CacheMoment) {
+        (self.lifetime, self.isGiven) = (lifetime, isGiven)
+        (self.initialAge, self.received) = (initialAge, received)
     }
 
     /// Returns the age; `nil` if the wall clock has run back since, so that it is not known.

@@ -22,26 +22,26 @@ struct CacheInquiry: Sendable {
 
     private let control: CacheControl
     private let rules: CacheRules
-    private let isHead: Bool
-    private let hasPlainForm: Bool
+    private let method: HTTPMethod
+    /// Whether it is of a form that the cache handles: it reads something whole, without conditions of the caller.
+    let isRead: Bool
 
     init(_ request: HTTPRequest, rules: CacheRules) {
         let values = request.headers.values("Cache-Control")
         control = CacheControl(values)
         self.rules = rules
-        isHead = request.method == .head
-        hasPlainForm = Self.isPlain(request)
+        method = request.method
+        isRead = Self.isRead(request, isNamed: rules.key != nil)
     }
 
-    /// Whether the cache handles the request: a GET or a HEAD for the whole representation, without conditions of the
-    /// caller (K10). QUERY, whose answer depends on its body, is not among them.
-    var isHandled: Bool { hasPlainForm && rules.mode != .noStore && !control.noStore }
+    /// Whether the cache handles the request (K10).
+    var isHandled: Bool { isRead && rules.mode != .noStore && !control.noStore }
 
     /// Why a response is not stored if the cache only passes the request on.
-    var bypassReason: CacheStatus.Reason { hasPlainForm && !isHandled ? .forbidden : .bypassed }
+    var bypassReason: CacheStatus.Reason { isRead && !isHandled ? .forbidden : .bypassed }
 
     /// Whether a response may be stored as far as the request is concerned.
-    var allowsStoring: Bool { isHandled && !isHead }
+    var allowsStoring: Bool { isHandled && method != .head }
 
     /// Whether nothing may be sent.
     var isLocal: Bool { rules.mode == .onlyIfCached || control.onlyIfCached }
@@ -54,7 +54,7 @@ struct CacheInquiry: Sendable {
 
     /// Returns what is stored if the server can confirm it.
     func condition(for stored: StoredResponse?) -> StoredResponse? {
-        isReload || isHead ? nil : stored.flatMap { $0.hasValidator ? $0 : nil }
+        isReload || method == .head || method == .post ? nil : stored.flatMap { $0.hasValidator ? $0 : nil }
     }
 
     /// Decides what to do with what is stored for the request, if anything is.
@@ -72,7 +72,7 @@ struct CacheInquiry: Sendable {
     /// Returns how to serve what is stored without asking; `nil` if that is not allowed.
     private func use(of stored: StoredResponse, aged age: Double) -> Decision? {
         if let limit = control.maxAge, age > Double(limit) { return nil }
-        let remaining = stored.freshness.lifetime - age
+        let remaining = rules.lifetime(of: stored) - age
         if remaining > 0, remaining >= Double(control.minFresh ?? 0) { return .serve(age: age) }
         // What a request demands is not weakened by what it or its call tolerates otherwise.
         guard control.minFresh == nil, !stored.control.mustRevalidate else { return nil }
@@ -94,7 +94,7 @@ struct CacheInquiry: Sendable {
         guard rules.mode == .standard, !control.isDemanding, !stored.control.noCache,
             let age = stored.freshness.age(at: now)
         else { return nil }
-        let staleness = age - stored.freshness.lifetime
+        let staleness = age - rules.lifetime(of: stored)
         if staleness < 0 { return age }
         guard !stored.control.mustRevalidate else { return nil }
         if rules.networkFirst != nil { return age }
@@ -105,9 +105,18 @@ struct CacheInquiry: Sendable {
         return allowed.contains { staleness <= $0 ?? -1 } ? age : nil
     }
 
-    /// Methods with conditions, ranges or bodies are not for the cache.
-    private static func isPlain(_ request: HTTPRequest) -> Bool {
-        guard request.method == .get || request.method == .head, request.body == nil else { return false }
+    /// Whether what is stored is fresh for the call at that age.
+    func isFresh(_ stored: StoredResponse, aged age: Double) -> Bool { age < rules.lifetime(of: stored) }
+
+    /// Requests with conditions, ranges or streams are not for the cache. A POST only reads if its call says so, by a
+    /// name for what it reads.
+    private static func isRead(_ request: HTTPRequest, isNamed: Bool) -> Bool {
+        switch request.method {
+        case .get, .head: if request.body != nil { return false }
+        case .query: if let body = request.body, body.bytes == nil { return false }
+        case .post: if !isNamed || request.body.map({ $0.bytes == nil }) ?? false { return false }
+        default: return false
+        }
         return !request.headers.fields.contains { field in
             switch field.name.utf8.count {
             case 5: field.name.equalsIgnoringCase("Range")
@@ -119,4 +128,15 @@ struct CacheInquiry: Sendable {
             }
         }
     }
+}
+
+extension CacheRules {
+    /// Returns how long a response is fresh for the call, in seconds.
+    func lifetime(of freshness: CacheFreshness, status: Int) -> Double {
+        if freshness.isGiven { return freshness.lifetime }
+        if let lifetime, (200..<300).contains(status) { return max(0, lifetime.inSeconds) }
+        return isHeuristic ? freshness.lifetime : 0
+    }
+
+    func lifetime(of response: StoredResponse) -> Double { lifetime(of: response.freshness, status: response.status) }
 }

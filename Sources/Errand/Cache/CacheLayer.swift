@@ -29,6 +29,8 @@ struct CacheLayer: Layer {
     {
         var rules = context.rules.cache
         if context.transmission.isReload { rules.mode = .reload }
+        // The name of a call is that of its own URL.
+        if context.isRedirected { rules.key = nil }
         let inquiry = CacheInquiry(request, rules: rules)
         let settings = context.transmission.settings
         guard inquiry.isHandled, settings.acceptsCached else {
@@ -42,16 +44,19 @@ struct CacheLayer: Layer {
         case .nothing: break
         case .unknown:
             stored = await cache.store.read(key, in: context.transmission.scope) { matches($0, request) }
+            if stored == nil { warn(context) }
             try context.transmission.throwIfStopped()
         }
         let finding = Finding(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored,
             isUsable: stored.map { isUsable($0, context.rules) } ?? false, position: cache.position)
-        if let response = answer(to: request, context, finding) { return response }
+        if let response = answer(to: request, context, finding) { return await tagged(response, finding, rules) }
         // A body that is not decoded as a whole belongs to its reader (K16).
         if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
         if inquiry.prefersNetwork {
-            if let response = try await answerInTime(to: request, context, finding) { return response }
+            if let response = try await answerInTime(to: request, context, finding) {
+                return await tagged(response, finding, rules)
+            }
             context.transmission.follow(nil)
         }
         return try await fetch(request, context, finding, next: next)
@@ -166,6 +171,15 @@ struct CacheLayer: Layer {
             withBody: request.method != .head, age: age, as: status, isReplaceable: isReplaceable)
     }
 
+    /// Gives what has answered a call the tags of the call, so that they lead to it for the next one too.
+    private func tagged(_ response: HTTPResponse, _ finding: Finding, _ rules: CacheRules) async -> HTTPResponse {
+        guard !rules.tags.isEmpty, let stored = finding.stored, !rules.tags.isSubset(of: stored.tags),
+            response.isFromCache
+        else { return response }
+        await cache.add(rules.tags, to: stored, at: finding.key, since: finding.position)
+        return response
+    }
+
     // MARK: With the server
 
     /// Sends a request that the cache does not answer, and removes what it has changed.
@@ -176,14 +190,34 @@ struct CacheLayer: Layer {
         if inquiry.isLocal { return .notCached }
         do throws(ServiceError) {
             var response = try await next(request, context)
-            await cache.remove(request.removals(by: response))
+            await cache.remove(removals(of: request, context, inquiry, by: response))
             response.provenance.cache = CacheStatus(.miss, reason: inquiry.bypassReason)
             return response
         } catch {
             // The server may have acted on it without saying so.
-            if context.transmission.wasSent { await cache.remove(request.removals(by: nil)) }
+            if context.transmission.wasSent { await cache.remove(removals(of: request, context, inquiry, by: nil)) }
             throw error
         }
+    }
+
+    /// Returns what the response to a request removes; `nil` stands for a send that has failed.
+    private func removals(
+        of request: HTTPRequest, _ context: CallContext, _ inquiry: CacheInquiry, by response: HTTPResponse?
+    ) -> [CacheRemoval] {
+        if inquiry.isRead { return [] }
+        let removals = request.removals(by: response)
+        guard context.rules.cache.removesOnlyOwn, !removals.isEmpty else { return removals }
+        let partition = key(of: request, context, expectedCookies(of: request, context)).partition
+        return removals.flatMap { removal -> [CacheRemoval] in
+            guard case .resource(.url(let url)) = removal else { return [removal] }
+            return [.place(CacheKey(resource: .url(url), partition: partition)), .named(url)]
+        }
+    }
+
+    /// Reports what keeps the cache from working, once.
+    private func warn(_ context: CallContext, _ reason: CacheStatus.Reason? = nil) {
+        guard context.transmission.settings.isHeard, let warning = cache.takeWarning(reason) else { return }
+        context.transmission.report(.warned(warning))
     }
 
     /// Sends a request, with the conditions by which the server can confirm what is stored, and stores the response.
@@ -201,10 +235,14 @@ struct CacheLayer: Layer {
             do throws(ServiceError) {
                 response = try await next(sent, context)
             } catch {
-                if let stale = answer(insteadOf: error, request, context, finding) { return stale }
+                if let stale = answer(insteadOf: error, request, context, finding) {
+                    return await tagged(stale, finding, context.rules.cache)
+                }
                 throw error
             }
-            if let stale = answer(insteadOf: response, request, context, finding) { return stale }
+            if let stale = answer(insteadOf: response, request, context, finding) {
+                return await tagged(stale, finding, context.rules.cache)
+            }
             let exchange = CacheExchange(
                 request: request,
                 sent: self.sent(in: transmission, after: sends).map { withoutConditions($0, condition) },
@@ -216,7 +254,9 @@ struct CacheLayer: Layer {
                 sentAt: (transmission.sends > sends ? transmission.answeredSend : nil) ?? start, constants: constants,
                 identity: identity)
             guard response.status == 304, let stored = condition else {
-                response.provenance.cache = await keep(response, exchange, finding)
+                let status = await keep(response, exchange, finding)
+                if let reason = status.reason { warn(context, reason) }
+                response.provenance.cache = status
                 return response
             }
             guard let (updated, problem) = exchange.confirmed(stored, by: response) else {

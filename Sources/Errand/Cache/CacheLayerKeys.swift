@@ -47,8 +47,18 @@ extension CacheLayer {
 }
 
 extension CacheKey.Resource {
-    /// The resource that a request asks for: what its call has named, or else its URL.
+    /// The resource that a request asks for: what its call has named, or else its URL. A QUERY asks by its body too, so
+    /// it has a name that no call can have.
     init(_ request: HTTPRequest, name: String?) {
-        self = name.map { .named($0, request.url.origin) } ?? .url(request.url)
+        if let name {
+            self = .named(name, request.url.origin)
+        } else if request.method == .query {
+            let type = ["Content-Type", "Content-Encoding"].map { request.headers[$0] ?? "" }
+            let content = Data(SHA256.hash(of: request.body?.bytes ?? Data())).base64EncodedString()
+            let parts = ["\u{0}QUERY", request.url.absoluteString] + type + [content]
+            self = .named(parts.joined(separator: "\n"), request.url.origin)
+        } else {
+            self = .url(request.url)
+        }
     }
 }

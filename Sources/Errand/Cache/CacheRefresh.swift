@@ -14,7 +14,7 @@ extension CacheLayer {
         _ request: HTTPRequest, _ context: CallContext, _ finding: Finding, after pause: Duration = .zero,
         isNeeded: Bool = false, then ended: @escaping BackgroundSends.Ended = { _ in }
     ) -> Transmission? {
-        guard request.method == .get else { return nil }
+        guard request.method == .get || request.method == .query else { return nil }
         let isOnly = cache.beginRefresh(of: finding.key)
         guard isOnly || isNeeded else { return nil }
         let transmission = background.start(request, like: context, after: pause) { [cache] result in
@@ -73,7 +73,8 @@ extension CacheLayer {
         to request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) async throws(ServiceError) -> HTTPResponse? {
         let (transmission, time) = (context.transmission, context.time)
-        guard let limit = context.rules.cache.networkFirst, let stored = finding.usable, request.method == .get,
+        guard let limit = context.rules.cache.networkFirst, let stored = finding.usable,
+            request.method == .get || request.method == .query,
             ageIfUsable(stored, finding, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()
@@ -103,7 +104,7 @@ extension CacheLayer {
             reason = .serverFailed
         }
         guard let age = ageIfUsable(stored, finding, at: time) else { return nil }
-        let kind = age < stored.freshness.lifetime ? CacheStatus.Kind.hit : .stale
+        let kind = finding.inquiry.isFresh(stored, aged: age) ? CacheStatus.Kind.hit : .stale
         return serve(stored, request, context, finding, kind, age: age, because: reason)
     }
 }

@@ -7,6 +7,12 @@ import Foundation
 /// What is removed from a cache.
 enum CacheRemoval: Sendable, Hashable {
     case resource(CacheKey.Resource)
+    /// What is stored for a resource and belongs to one user.
+    case place(CacheKey)
+    /// What is stored under a name, and has that URL.
+    case named(HTTPURL)
+    /// What has that path, or one below it.
+    case below(Origin, path: String)
     /// What has that tag, which callers give.
     case tag(String)
     /// What is in that group, which the server of the origin names (RFC 9875).
@@ -14,11 +20,32 @@ enum CacheRemoval: Sendable, Hashable {
     case session(UUID)
     case everything
 
+    /// More levels of a path than this are not told apart.
+    private static let mostLevels = 32
+
+    /// What is stored for that URL and for all below it, whatever their queries.
+    static func below(_ url: HTTPURL) -> CacheRemoval { .below(url.origin, path: paths(to: url).last ?? "") }
+
+    /// Returns the path of a URL and those above it, without slashes at their ends.
+    static func paths(to url: HTTPURL) -> [String] {
+        var paths = [""]
+        for part in url.path.split(separator: "/").prefix(mostLevels) {
+            paths.append("\(paths[paths.count - 1])/\(part)")
+        }
+        return paths
+    }
+
     /// Returns those that cover a response that is stored, or is about to be, besides `everything`.
     static func covering(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
+        indexed(response, at: key) + [.place(key)]
+            + paths(to: response.url).map { .below(response.url.origin, path: $0) }
+    }
+
+    /// Returns those of them whose number does not grow with the path, and that no other index covers.
+    static func indexed(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
         var removals: [CacheRemoval] = [.resource(key.resource)]
         // What is stored under a name has a URL too.
-        if key.resource.isNamed { removals.append(.resource(.url(response.url))) }
+        if key.resource.isNamed { removals += [.resource(.url(response.url)), .named(response.url)] }
         if let session = key.partition.session { removals.append(.session(session)) }
         removals += response.tags.map(CacheRemoval.tag)
         removals += response.groups.map { .group($0, response.url.origin) }

@@ -42,6 +42,15 @@ protocol CacheStore: Sendable {
     /// The number of responses and of their bytes.
     var extent: (responses: Int, bytes: Int) { get }
 
+    /// Returns what is stored.
+    func entries() async -> [HTTPCache.Entry]
+
+    /// Removes what is in memory beyond that number of bytes.
+    func trimMemory(to bytes: Int)
+
+    /// What keeps it from working, for the first caller that asks.
+    func takeProblem() -> String?
+
     /// Whether it still has its responses in the next process.
     var outlivesProcess: Bool { get }
 
@@ -55,6 +64,9 @@ extension CacheStore {
     ) async -> CacheStatus.Reason? {
         await insert(response, at: key, inPlaceOf: nil, unless: isOvertaken)
     }
+
+    /// Memory has no problems.
+    func takeProblem() -> String? { nil }
 
     /// Nothing is pending where removing takes no time.
     var pendingRemoval: Promise<Void, Never>? { nil }

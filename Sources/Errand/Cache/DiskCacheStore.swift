@@ -39,8 +39,8 @@ final class DiskCacheStore: CacheStore {
     private static let queueLimit = 32 << 20
     /// After so many passes in a row in which a removal has failed, everything is removed.
     private static let mostFailedPasses = 64
-    /// So many files are looked at before a change that waits.
-    private static let filesOfStep = 64
+    /// So many files are looked at before a change that waits, and for one piece of a list.
+    private static let (filesOfStep, filesOfList) = (64, 512)
 
     let limit: Int
     private let folder: CacheFolder
@@ -73,6 +73,41 @@ final class DiskCacheStore: CacheStore {
 
     var outlivesProcess: Bool { true }
     var failures: Int { state.withLock { $0.failures } }
+
+    func takeProblem() -> String? {
+        folder.takeProblem().map { "the folder of the cache, \(folder.path), cannot be used as it is: \($0)" }
+    }
+
+    func trimMemory(to bytes: Int) { front.trimMemory(to: bytes) }
+
+    /// Goes on with a list, or begins it. What cannot be read is left out.
+    private static func entries(of folder: CacheFolder, _ walk: inout CacheFolderWalk?) -> [HTTPCache.Entry] {
+        do throws(SystemError) {
+            var next: CacheFolderWalk
+            if let begun = walk {
+                next = begun
+            } else {
+                next = CacheFolderWalk(try folder.names(in: "").filter(CachePlace.isArea))
+            }
+            defer { walk = next }
+            return try folder.entries(&next, upTo: filesOfList)
+        } catch {
+            return []
+        }
+    }
+
+    func entries() async -> [HTTPCache.Entry] {
+        begin()
+        let walk = Lock<CacheFolderWalk?>(nil)
+        var entries: [HTTPCache.Entry] = []
+        while true {
+            let more = await DiskThreads.finish(at: "\(folder.path)/list") { [folder] in
+                walk.withLock { Self.entries(of: folder, &$0) }
+            }
+            if more.isEmpty { return entries }
+            entries += more
+        }
+    }
 
     // MARK: Reading
 
@@ -134,7 +169,7 @@ final class DiskCacheStore: CacheStore {
                 return nil
             }
         } catch {
-            state.withLock { $0.failures += 1 }
+            noteFailure(error)
             return nil
         }
     }
@@ -211,7 +246,7 @@ final class DiskCacheStore: CacheStore {
         makeRoom(for: size)
         let hasPending = state.withLock { !$0.pending.isEmpty }
         do throws(SystemError) {
-            guard !hasPending else { throw .readOnlyFileSystem }
+            if hasPending { return refuse(response, at: key) }
             if let replaced, try !folder.has(replaced.identity, at: key) { return .overtaken }
             guard let grown = try folder.write(response, at: key, unless: isTooLate) else { return .overtaken }
             state.withLock { state in
@@ -220,14 +255,24 @@ final class DiskCacheStore: CacheStore {
             }
             return nil
         } catch {
-            // What is there is out of date: also what depends on nothing, which would be found first.
-            state.withLock { state in
-                state.failures += 1
-                for variant in Set([response.variant, .none]) { state.pending.add(.variant(variant, key, nil)) }
-            }
-            removePending()
-            return .notWritten
+            noteFailure(error)
+            return refuse(response, at: key)
         }
+    }
+
+    /// Gives up a response that cannot be written.
+    private func refuse(_ response: StoredResponse, at key: CacheKey) -> CacheStatus.Reason {
+        // What is there is out of date: also what depends on nothing, which would be found first.
+        state.withLock { state in
+            for variant in Set([response.variant, .none]) { state.pending.add(.variant(variant, key, nil)) }
+        }
+        removePending()
+        return .notWritten
+    }
+
+    private func noteFailure(_ error: SystemError) {
+        state.withLock { $0.failures += 1 }
+        folder.note(error.words)
     }
 
     // MARK: Removing
@@ -357,7 +402,7 @@ final class DiskCacheStore: CacheStore {
                 return true
             }
         } catch {
-            state.withLock { $0.failures += 1 }
+            noteFailure(error)
             return true
         }
         state.withLock { $0.count = count }

@@ -11,8 +11,7 @@ public import Foundation
 ///     }
 ///
 /// Nothing is stored against the will of the server, and nothing that is not fresh is used without asking it, except
-/// where it or the call allows that: ``CachePolicy``. Without a lifetime, a response with `Last-Modified` is fresh for
-/// a tenth of the time since that date, a day at most. ``Reply/cache`` says what the cache has done.
+/// where it or the call allows that: ``CachePolicy``. ``Reply/cache`` says what the cache has done.
 ///
 /// It is a private cache: what a user is given belongs to the session of that user, and is removed when the session
 /// ends. Requests with credentials of their own, an `Authorization` or `Cookie` header for instance, only share
@@ -37,7 +36,10 @@ public final class HTTPCache: Sendable {
         public let failures: Int
     }
 
+    private static let mostTagAttempts = 16
+
     private struct State {
+        var hasWarned = false
         var removals = CacheRemovals()
         var starts = CacheStarts()
         /// The places whose responses are being refreshed.
@@ -129,7 +131,16 @@ public final class HTTPCache: Sendable {
         await remove(.resource(.url(url)))
     }
 
-    /// Removes what calls with that tag have stored. See ``Endpoint/tags(_:)``.
+    /// Removes what is stored for that URL and for all below it, whatever their queries, for all users: with
+    /// `https://api.example.com/friends` also `/friends/7` and `/friends?page=2`, but not `/friendships`.
+    ///
+    /// For a relative path, nothing is removed. A cache on a disk looks into all of its files for this.
+    public func removeAll(below url: String) async {
+        guard let url = try? HTTPURL(reading: url) else { return }
+        await remove(.below(url))
+    }
+
+    /// Removes what calls with that tag have stored or used. See ``Endpoint/tags(_:)``.
     public func invalidate(tag: String) async {
         await remove(.tag(tag))
     }
@@ -144,6 +155,22 @@ public final class HTTPCache: Sendable {
     /// Removes everything.
     public func removeAll() async {
         await remove(.everything)
+    }
+
+    /// Removes what is in memory beyond that many megabytes, and what was not used for the longest time first. Call it
+    /// when the system warns that memory is short.
+    ///
+    /// A cache on a disk keeps its files. In memory it has what it has read last, and the responses of sessions that no
+    /// later process knows.
+    public func trimMemory(toMegabytes megabytes: Int = 0) {
+        store.trimMemory(to: max(0, Self.bytes(megabytes)))
+    }
+
+    /// What is stored, to look at: the responses that came last are first.
+    ///
+    /// A cache on a disk reads the beginning of each of its files for this.
+    public var entries: [Entry] {
+        get async { await store.entries().sorted { $0.received > $1.received } }
     }
 }
 
@@ -161,6 +188,23 @@ extension HTTPCache {
     func forget(_ session: UUID) {
         state.withLock { $0.removals.note(.session(session)) }
         store.forget(session)
+    }
+
+    /// A sentence about what keeps the cache from working, for the first caller that asks. `reason` says why a response
+    /// was not stored.
+    func takeWarning(_ reason: CacheStatus.Reason?) -> String? {
+        if let problem = store.takeProblem() { return problem }
+        guard reason == .addedBelow,
+            state.withLock({ state in
+                defer { state.hasWarned = true }
+                return !state.hasWarned
+            })
+        else { return nil }
+        return """
+            a response is not stored, because middleware below the cache has changed its request in a way that may \
+            choose the response; if a header has the same value in all requests, name it in `constantHeaders`, and if \
+            it says nothing about who asks, in `anonymousHeaders`
+            """
     }
 
     /// The number of removals so far, which a request notes when it begins.
@@ -182,6 +226,30 @@ extension HTTPCache {
                     || state.starts.overtook(response, at: key, since: start)
             }
         }
+    }
+
+    /// Adds the tags of a call that was answered with what is stored, unless a removal since then covers that.
+    func add(_ tags: Set<String>, to stored: StoredResponse, at key: CacheKey, since position: Int) async {
+        var present = stored
+        // Another call may add its tags, or replace the response, at the same time.
+        for _ in 0..<Self.mostTagAttempts {
+            let tagged = present.tagged(tags)
+            let reason = await store.insert(tagged, at: key, inPlaceOf: present) { [self] in
+                hasRemoved(tagged, at: key, since: position)
+            }
+            guard reason == .overtaken, !hasRemoved(tagged, at: key, since: position) else { return }
+            let isSame = { @Sendable (variant: CacheVariant) in variant == stored.variant }
+            switch store.lookup(key, matching: isSame) {
+            case .found(let response): present = response
+            case .nothing: return
+            case .unknown:
+                guard let response = await store.read(key, in: CallScope(), matching: isSame) else { return }
+                present = response
+            }
+            if tags.isSubset(of: present.tags) { return }
+        }
+        // So many calls at once add tags that this one cannot: nobody is to find what its tags do not lead to.
+        await store.remove(present, at: key)
     }
 
     /// Notes that a request which was sent at that instant was answered with something that is not stored.

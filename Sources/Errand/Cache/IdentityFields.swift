@@ -85,10 +85,11 @@ final class IdentityFields: Sendable {
         }
     }
 
-    /// Returns whether a request was sent as it was received: with the same method and URL, without a body, and with
-    /// the same values in every header that may say who asks, except those with the names, in lower case, of `covered`.
+    /// Returns whether a request was sent as it was received: with the same method, URL and body, and with the same
+    /// values in every header that may say who asks, except those with the names, in lower case, of `covered`.
     func isSame(_ received: HTTPRequest, _ sent: HTTPRequest, except covered: Set<String>) -> Bool {
-        sent.method == received.method && sent.url == received.url && sent.body == nil
+        sent.method == received.method && sent.url == received.url && sent.body?.bytes == received.body?.bytes
+            && (sent.body == nil) == (received.body == nil)
             && difference(received.headers, sent.headers).isSubset(of: covered)
     }
 

@@ -116,7 +116,7 @@ final class MemoryCacheStore: CacheStore {
                 return state
             }
             for removal in removals {
-                for index in state.covered[removal] ?? [] { state.remove(index) }
+                for index in state.indices(coveredBy: removal) { state.remove(index) }
             }
             return nil
         }
@@ -124,6 +124,19 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func remove(_ removal: CacheRemoval) { remove([removal]) }
+
+    func trimMemory(to bytes: Int) {
+        // What is removed is released outside of the lock.
+        var removed: [StoredResponse] = []
+        state.withLock { state in
+            while state.bytes > bytes, state.oldest >= 0 {
+                if let slot = state.slots[state.oldest] { removed.append(slot.response) }
+                state.remove(state.oldest)
+            }
+        }
+    }
+
+    func entries() -> [HTTPCache.Entry] { everything.map { HTTPCache.Entry($0.response) } }
 }
 
 extension MemoryCacheStore.State {
@@ -188,8 +201,18 @@ extension MemoryCacheStore.State {
         if places[slot.key]?.isEmpty == true { places[slot.key] = nil }
     }
 
+    /// Returns the slots that a removal covers.
+    func indices(coveredBy removal: CacheRemoval) -> [Int] {
+        switch removal {
+        case .place(let key): places[key] ?? []
+        // Only a person or a program asks for this, and no response.
+        case .below: slots.indices.filter { slots[$0]?.response.isCovered(by: removal) ?? false }
+        default: Array(covered[removal] ?? [])
+        }
+    }
+
     private func removals(of index: Int) -> [CacheRemoval] {
-        slots[index].map { CacheRemoval.covering($0.response, at: $0.key) } ?? []
+        slots[index].map { CacheRemoval.indexed($0.response, at: $0.key) } ?? []
     }
 
     private mutating func cover(_ index: Int) {

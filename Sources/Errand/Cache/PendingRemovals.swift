@@ -110,7 +110,12 @@ struct PendingRemovals: Sendable {
 }
 
 extension CacheRemoval {
-    fileprivate var isOfURL: Bool { if case .resource(.url) = self { true } else { false } }
+    fileprivate var isOfURL: Bool {
+        switch self {
+        case .resource(.url), .named, .below: true
+        default: false
+        }
+    }
 }
 
 extension StoredResponse {

@@ -57,6 +57,15 @@ final class SplitCacheStore: CacheStore {
         disk.forget(session)
     }
 
+    func entries() async -> [HTTPCache.Entry] { await disk.entries() + memory.entries() }
+
+    func trimMemory(to bytes: Int) {
+        disk.trimMemory(to: bytes)
+        memory.trimMemory(to: bytes)
+    }
+
+    func takeProblem() -> String? { disk.takeProblem() }
+
     var pendingRemoval: Promise<Void, Never>? { disk.pendingRemoval }
 
     var extent: (responses: Int, bytes: Int) {

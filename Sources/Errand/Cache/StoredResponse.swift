@@ -55,6 +55,19 @@ final class StoredResponse: Sendable {
         return body.count + fields + names + place + variant.size + Self.overhead
     }
 
+    /// The same response with further tags.
+    func tagged(_ more: Set<String>) -> StoredResponse {
+        StoredResponse(
+            url: url, status: status, headers: headers, body: body, freshness: freshness, control: control,
+            variant: variant, tags: tags.union(more))
+    }
+
+    /// Whether a removal of a path covers its URL.
+    func isCovered(by removal: CacheRemoval) -> Bool {
+        guard case .below(url.origin, let path) = removal else { return false }
+        return CacheRemoval.paths(to: url).contains(path)
+    }
+
     /// The validator for `If-None-Match`; `nil` if there is none, or if it is malformed.
     var entityTag: String? { EntityTag.only(in: headers) }
 

@@ -58,7 +58,9 @@ public struct CallRules: Sendable {
             retry: options.retry ?? defaults.retry ?? .standard,
             idempotencyKey: options.idempotencyKey.map { $0.value(time: time) }, permits: options.permits,
             acceptedStatuses: options.acceptedStatuses, redirects: options.redirects ?? defaults.redirects ?? .all)
-        if isCached { cache = CacheRules(options.cache, key: options.cacheKey, tags: options.tags) }
+        if isCached {
+            cache = CacheRules(defaults.cache + options.cache, key: options.cacheKey, tags: options.tags)
+        }
         outlivesSession = options.outlivesSession
         sender = options.sender
         problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem

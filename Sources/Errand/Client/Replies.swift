@@ -25,8 +25,8 @@ extension APIClient {
     /// Whether the cache would answer a call at once, as far as that is known before the call.
     @concurrent
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
-        // No file or stream is opened to ask the cache. Parameters may be part of the query.
-        guard configuration.cache != nil, endpoint.body?.isParameters ?? true else { return false }
+        // No file or stream is opened to ask the cache.
+        guard configuration.cache != nil, endpoint.body?.isInMemory ?? true else { return false }
         let rules = rules(for: endpoint).rules
         guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
         // There is a pipeline, which has built the request.
@@ -88,7 +88,10 @@ public struct Replies<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         }
 
         /// Whether the call may not use the cache. Then none of these policies replaces its own.
-        private var isUncached: Bool { list.endpoint.options.cache.contains(.noStore) }
+        private var isUncached: Bool {
+            let policies = list.client.configuration.cachePolicies + list.endpoint.options.cache
+            return CacheRules(policies, key: nil, tags: []).mode == .noStore
+        }
 
         private mutating func stored() async throws(ServiceError) -> Reply<Response>? {
             guard !isUncached else { return nil }

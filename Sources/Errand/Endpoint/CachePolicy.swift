@@ -6,7 +6,7 @@
 /// of them stores what a server forbids to store, or uses what it requires to be confirmed first.
 public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: Sendable, Hashable {
-        case reload, noStore, onlyIfCached, confirmed
+        case reload, noStore, onlyIfCached, confirmed, heuristic, onlyOwn
         case staleUpTo(Duration)
         case lifetime(Duration)
         case networkFirst(Duration)
@@ -22,13 +22,26 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// retried; ``Rejection/cache`` has the reason ``CacheStatus/Reason/onlyIfCached`` then.
     public static let onlyIfCached = CachePolicy(kind: .onlyIfCached)
 
+    /// Keeps a response for which the server gives no lifetime fresh for a tenth of the time since its last change, a
+    /// day at most (RFC 9111, 4.2.2).
+    ///
+    /// Such a guess is right for pictures and pages, and wrong for what users change: a list that was changed ten days
+    /// ago would be shown for a day without asking. So nobody guesses unless a call or the client asks for it.
+    public static let heuristic = CachePolicy(kind: .heuristic)
+    /// Says that only the user of the call sees what the call changes. What is stored for the URL, and belongs to other
+    /// sessions or credentials, stays.
+    ///
+    ///     try await client.run(.put("me", body: .json(profile)).cache(.onlyOwn))
+    public static let onlyOwn = CachePolicy(kind: .onlyOwn)
+
     /// Has the server confirm what has expired, whatever would be allowed instead.
     static let confirmed = CachePolicy(kind: .confirmed)
 
     /// Accepts a response that has expired no longer than this ago. It is used at once, and refreshed beside the call.
     public static func staleUpTo(_ limit: Duration) -> CachePolicy { CachePolicy(kind: .staleUpTo(limit)) }
 
-    /// Keeps the response fresh for this long if the server gives no lifetime.
+    /// Takes the response as fresh for this long if the server gives no lifetime. That holds for this call alone:
+    /// another one takes what is stored as fresh for as long as it says itself.
     public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
 
     /// Asks the server, and uses what is stored if the server fails or does not answer within this time: however old it
@@ -44,6 +57,8 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
         case .noStore: "noStore"
         case .onlyIfCached: "onlyIfCached"
         case .confirmed: "confirmed"
+        case .heuristic: "heuristic"
+        case .onlyOwn: "onlyOwn"
         case .staleUpTo(let limit): "staleUpTo(\(limit.displayText))"
         case .lifetime(let lifetime): "for(\(lifetime.displayText))"
         case .networkFirst(let limit): "networkFirst(within: \(limit.displayText))"
@@ -63,6 +78,9 @@ struct CacheRules: Sendable, Hashable {
     var staleUpTo: Duration?
     var lifetime: Duration?
     var networkFirst: Duration?
+    var isHeuristic = false
+    /// Whether the call removes only what belongs to the same user.
+    var removesOnlyOwn = false
     /// Stands for the URL of the call.
     var key: String?
     var tags: Set<String> = []
@@ -80,6 +98,8 @@ struct CacheRules: Sendable, Hashable {
             case .noStore: mode = .noStore
             case .onlyIfCached: mode = .onlyIfCached
             case .confirmed: mode = .refresh
+            case .heuristic: isHeuristic = true
+            case .onlyOwn: removesOnlyOwn = true
             case .staleUpTo(let limit): staleUpTo = limit
             case .lifetime(let lifetime): self.lifetime = lifetime
             case .networkFirst(let limit): networkFirst = limit

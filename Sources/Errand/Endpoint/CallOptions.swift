@@ -159,18 +159,20 @@ extension Endpoint {
         with { $0.options.redirects = policy }
     }
 
-    /// Returns the same call, which uses the client's cache by these policies. They replace earlier ones.
+    /// Returns the same call, which uses the client's cache by these policies. They replace earlier ones of the call.
+    /// Those of ``Configuration/cachePolicies`` hold too, unless they contradict them.
     public func cache(_ policies: CachePolicy...) -> Self {
         with { $0.options.cache = policies }
     }
 
     /// Returns the same call, whose response is cached under that name instead of its URL: for URLs that are signed,
-    /// and so are others each time. All calls with the name have to mean the same response.
+    /// and so are others each time. All calls with the name have to mean the same response. With a name, a POST only
+    /// reads, so its response is cached too.
     public func cache(key: String) -> Self {
         with { $0.options.cacheKey = key }
     }
 
-    /// Returns the same call, whose cached response has these tags. ``HTTPCache/invalidate(tag:)`` removes it.
+    /// Returns the same call with these tags: ``HTTPCache/invalidate(tag:)`` removes what it has stored, or used.
     public func tags(_ tags: String...) -> Self {
         with { $0.options.tags.formUnion(tags) }
     }

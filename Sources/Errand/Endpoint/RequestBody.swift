@@ -19,9 +19,12 @@ public struct RequestBody: Sendable {
 
     let content: Content
 
-    /// Whether the method decides where the content goes.
-    var isParameters: Bool {
-        if case .parameters = content { true } else { false }
+    /// Whether nothing has to be opened to read it.
+    var isInMemory: Bool {
+        switch content {
+        case .json, .parameters, .form, .formOf, .data: true
+        case .file, .stream, .multipart: false
+        }
     }
 
     // Of the functions that a literal fits, the one for `JSONObject` is preferred, even where the literal could be a

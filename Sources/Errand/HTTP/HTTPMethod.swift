@@ -28,6 +28,8 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     public static let patch = HTTPMethod(rawValue: "PATCH")
     /// Deletes the resource.
     public static let delete = HTTPMethod(rawValue: "DELETE")
+    /// Reads what the body asks for, and changes nothing.
+    public static let query = HTTPMethod(rawValue: "QUERY")
     /// Requests the communication options of the resource.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
@@ -35,7 +37,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     /// repeated when it is not known whether the server received it.
     public var isIdempotent: Bool {
         switch self {
-        case .get, .head, .put, .delete, .options, "TRACE": true
+        case .get, .head, .put, .delete, .query, .options, "TRACE": true
         default: false
         }
     }
@@ -43,7 +45,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     /// Whether the request only reads, so that the server acts on nothing (RFC 9110, 9.2.1).
     public var isSafe: Bool {
         switch self {
-        case .get, .head, .options, "TRACE": true
+        case .get, .head, .query, .options, "TRACE": true
         default: false
         }
     }

@@ -96,6 +96,10 @@ enum FileSystem {
         _ = try result { fchmod(descriptor, mode_t(mode)) }
     }
 
+    static func setMode(_ mode: UInt16, of path: String) throws(SystemError) {
+        _ = try result { chmod(path, mode_t(mode)) }
+    }
+
     /// Locks a file for its descriptor, if no other one has locked it; throws ``SystemError/wouldBlock`` otherwise.
     static func lock(_ descriptor: CInt) throws(SystemError) {
         _ = try result { flock(descriptor, LOCK_EX | LOCK_NB) }

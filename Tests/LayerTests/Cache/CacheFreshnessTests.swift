@@ -4,11 +4,11 @@ import Testing
 
 @Suite("How long a response is fresh, and how old it is") struct CacheFreshnessTests {
     private func freshness(
-        _ headers: HTTPHeaders, status: Int = 200, delay: Duration = .zero, orElse lifetime: Duration? = nil
+        _ headers: HTTPHeaders, status: Int = 200, delay: Duration = .zero
     ) -> CacheFreshness {
         CacheFreshness(
             headers, status: status, control: CacheControl(headers.values("Cache-Control")), delay: delay,
-            received: CacheSample.moment(0), orElse: lifetime)
+            received: CacheSample.moment(0))
     }
 
     @Test(
@@ -90,13 +90,20 @@ import Testing
         #expect(freshness([:]).age(at: now) == expected)
     }
 
-    @Test("K1: the lifetime that a call names holds where the server gives none, for successes")
-    func named() {
-        #expect(freshness([:], orElse: .seconds(300)).lifetime == 300)
-        #expect(freshness(["Last-Modified": CacheSample.date(-1000)], orElse: .seconds(300)).lifetime == 300)
-        #expect(freshness(["Cache-Control": "max-age=5"], orElse: .seconds(300)).lifetime == 5)
-        #expect(freshness(["Cache-Control": "max-age=x"], orElse: .seconds(300)).lifetime == 0)
-        #expect(freshness(["Expires": "0"], orElse: .seconds(300)).lifetime == 0)
-        #expect(freshness([:], status: 404, orElse: .seconds(300)).lifetime == 0)
+    @Test("K1: where the server gives no lifetime, a call decides: by one that it names, for successes, or by a guess")
+    func undecided() {
+        func lifetime(_ headers: HTTPHeaders, status: Int = 200, _ policies: CachePolicy...) -> Double {
+            CacheRules(policies, key: nil, tags: []).lifetime(of: freshness(headers, status: status), status: status)
+        }
+        let named = CachePolicy.for(.seconds(300))
+        let changed: HTTPHeaders = ["Last-Modified": CacheSample.date(-1000), "Date": CacheSample.date(0)]
+        #expect(lifetime([:]) == 0 && lifetime([:], named) == 300 && lifetime([:], .heuristic) == 0)
+        #expect(lifetime(changed) == 0 && lifetime(changed, .heuristic) == 100)
+        #expect(lifetime(changed, named) == 300 && lifetime(changed, .heuristic, named) == 300)
+        #expect(lifetime(changed, status: 404, .heuristic) == 100 && lifetime(changed, status: 503, .heuristic) == 0)
+        #expect(lifetime(["Cache-Control": "max-age=5"], named) == 5)
+        #expect(lifetime(["Cache-Control": "max-age=x"], named) == 0)
+        #expect(lifetime(["Expires": "0"], named, .heuristic) == 0)
+        #expect(lifetime([:], status: 404, named) == 0)
     }
 }

@@ -163,6 +163,10 @@ import Testing
     private func covers(_ removal: CacheRemoval, _ response: StoredResponse, _ key: CacheKey) -> Bool {
         switch removal {
         case .resource(let resource): key.resource == resource || .url(response.url) == resource
+        case .place(let place): key == place
+        case .named(let url): key.resource.isNamed && response.url == url
+        case .below(let origin, let path):
+            response.url.origin == origin && "\(response.url.path)/".hasPrefix("\(path)/")
         case .tag(let tag): response.tags.contains(tag)
         case .group(let name, let origin): response.url.origin == origin && response.groups.contains(name)
         case .session(let session): key.partition.session == session
@@ -176,7 +180,10 @@ import Testing
         let (origins, words) = (["https://a.test", "https://b.test"], ["x", "y", "z"])
         let sessions = [UUID(), UUID()]
         func word() -> String { words.randomElement(using: &random) ?? "" }
-        func url() throws -> HTTPURL { try HTTPURL("\(origins.randomElement(using: &random) ?? "")/\(word())") }
+        func url() throws -> HTTPURL {
+            try HTTPURL(
+                "\(origins.randomElement(using: &random) ?? "")/\(word())\(random.chance(50) ? "/\(word())" : "")")
+        }
         let store = MemoryCacheStore(bytes: 1 << 20)
         var model: [(key: CacheKey, response: StoredResponse)] = []
         for _ in 0..<3000 {
@@ -196,7 +203,8 @@ import Testing
             } else {
                 let removals: [CacheRemoval] = [
                     .resource(.url(place)), .resource(.named(word(), place.origin)), .tag(word()),
-                    .group(word(), place.origin), .session(sessions[random.int(0...1)]), .everything,
+                    .group(word(), place.origin), .session(sessions[random.int(0...1)]), .everything, .named(place),
+                    .place(CacheKey(resource: .url(place), partition: .init(session: sessions[0]))), .below(place),
                 ].shuffled(using: &random)
                 let chosen = Array(removals.prefix(random.int(1...2)))
                 store.remove(chosen)

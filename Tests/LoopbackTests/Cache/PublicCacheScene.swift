@@ -76,6 +76,8 @@ final class PublicCacheScene: Sendable {
 
     private func configure(_ configuration: inout Configuration) {
         configuration.cache = cache
+        // The cases are those of a cache for pages, which guesses.
+        configuration.cachePolicies = [.heuristic]
         // The cases are about `Vary`, and their fields about nobody.
         let names = Set(test.requests.flatMap { $0.request_headers ?? [] }.map { $0.name.lowercased() })
         configuration.anonymousHeaders = names.subtracting(["authorization", "cookie"]).union(["req-num"])
