@@ -251,7 +251,7 @@ extension APIClient {
         guard let cache = configuration.cache, endpoint.body?.isInMemory ?? true else { return }
         let rules = rules(for: endpoint).rules
         guard let request = requestToLookUp(for: endpoint, by: rules),
-            CacheInquiry(request, rules: rules.cache).isRead
+            request.body == nil || CacheInquiry(request, rules: rules.cache).isRead
         else { return }
         await cache.remove(.resource(CacheKey.Resource(request, name: rules.cache.key)))
     }

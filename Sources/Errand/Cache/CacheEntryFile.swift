@@ -98,7 +98,7 @@ extension CacheEntryFile {
         let clock: UInt64
         let control: String
         let variant: CacheVariant
-        let tags: [String]
+        var tags: [String]
         let origin: Origin
         /// Hashes, with the key of the folder, of the URL of the request, and of its path and those above it.
         let url: UInt64

@@ -38,6 +38,8 @@ final class CacheFolder: Sendable {
     /// this process.
     let clock = SystemClock.start.map { Checksum.of($0, seed: 0) } ?? UInt64.random(in: .min ... .max)
     private let present = Lock<CacheFolderKey?>(nil)
+    /// By how much the folder has grown less because files were lost while they were read.
+    private let lost = Lock(Extent())
     /// What was wrong with the folder first.
     private let problem = Lock((text: String?.none, isTaken: false))
     /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
@@ -72,6 +74,12 @@ final class CacheFolder: Sendable {
     /// Forgets the key if it is no longer that of the folder: the folder was removed, and another process has made it
     /// again.
     func checkKey() {
+        do throws(SystemError) {
+            _ = try FileSystem.status(of: path(of: "key"), followingLinks: false)
+        } catch {
+            // What cannot be looked at may be there again when the error is gone.
+            if error != .noSuchFile { return }
+        }
         let file = try? bytes(of: "key")
         present.withLock { key in
             if key?.file != file { key = nil }
@@ -231,6 +239,21 @@ final class CacheFolder: Sendable {
         return Extent(responses: -1, bytes: -length)
     }
 
+    /// Returns the names in a folder of the cache, which a link is not; none if it cannot be looked at. An empty one is
+    /// removed, unless another process has just put something there.
+    func namesToWalk(in folder: String) -> [String] {
+        guard (try? FileSystem.status(of: path(of: folder), followingLinks: false))?.kind == .folder else { return [] }
+        mend(path(of: folder))
+        do throws(SystemError) {
+            let names = try names(in: folder)
+            if names.isEmpty { try? FileSystem.removeFolder(path(of: folder)) }
+            return names
+        } catch {
+            note(error.words)
+            return []
+        }
+    }
+
     /// Returns the names in a folder; none if it is missing.
     func names(in folder: String) throws(SystemError) -> [String] {
         do throws(SystemError) {
@@ -278,8 +301,21 @@ final class CacheFolder: Sendable {
             return (fields, body)
         } catch {
             // Another process may have replaced it since; then that is lost, as any file of a cache may be.
-            try? FileSystem.remove(path(of: name))
+            lose(name)
             return nil
+        }
+    }
+
+    /// Removes a file that is of no use.
+    func lose(_ name: String) {
+        if let change = try? remove(name) { lost.withLock { $0 += change } }
+    }
+
+    /// Returns by how much the folder has grown because of that, since this was asked last.
+    func takeLost() -> Extent {
+        lost.withLock { lost in
+            defer { lost = Extent() }
+            return lost
         }
     }
 

@@ -40,9 +40,10 @@ struct CacheFolderCount: Sendable {
     private var areas: [String] = []
     private var files: [File] = []
     private var bytes = 0
-    /// The files, or the folders of marks, that are still to be looked at.
+    /// The files, or the marks, that are still to be looked at.
     private var walk = CacheFolderWalk([])
-    private var marks: [String] = []
+    /// What processes have left behind that have died.
+    private var leftovers: [String] = []
 
     /// Begins a count, which has removed what is beyond the limit when it is over.
     init(of folder: CacheFolder, limit: Int) {
@@ -58,7 +59,7 @@ struct CacheFolderCount: Sendable {
             switch phase {
             case .beginning: try begin()
             case .counting:
-                guard let name = try walk.next(in: folder) else {
+                guard let name = walk.next(in: folder) else {
                     plan(isFirst: true)
                     continue
                 }
@@ -66,17 +67,20 @@ struct CacheFolderCount: Sendable {
                     add(File(bit: Checksum.of(name, seed: 0), time: status.modified.total, length: status.length))
                 }
             case .removing(let last, let isFirst):
-                guard let name = try walk.next(in: folder) else {
+                guard let name = walk.next(in: folder) else {
                     if isFirst { plan(isFirst: false) } else { tidy() }
                     continue
                 }
                 look(at: name, last, isFirst: isFirst, isUsed)
             case .tidying:
-                guard let mark = marks.popLast() else {
+                if let leftover = leftovers.popLast() {
+                    _ = try? folder.empty(leftover)
+                } else if let mark = walk.next(in: folder) {
+                    folder.removeIfOld(mark)
+                } else {
                     phase = .over
                     continue
                 }
-                try folder.removeOldMarks(in: mark)
             case .over: return folder.endNoting(files.map { ($0.bit, $0.length) })
             }
             count -= 1
@@ -88,10 +92,9 @@ struct CacheFolderCount: Sendable {
         folder.checkKey()
         for name in try folder.names(in: "") {
             if CachePlace.isArea(name) {
-                folder.mend(folder.path(of: name))
                 areas.append(name)
             } else if name.hasPrefix("old-") {
-                _ = try? folder.empty(name)
+                leftovers.append(name)
             } else if name.hasPrefix("new-"), let status = folder.status(of: name), folder.isLeftover(status) {
                 try? FileSystem.remove(folder.path(of: name))
             }
@@ -133,10 +136,12 @@ struct CacheFolderCount: Sendable {
         files.append(file)
     }
 
+    /// Removes what is of no use to anybody.
     private mutating func tidy() {
-        if case .removing = phase { for area in areas { folder.removeEmptyFolders(in: area) } }
-        let names = try? folder.names(in: CacheFolder.Mark.folder)
-        (phase, marks) = (.tidying, (names ?? []).map { "\(CacheFolder.Mark.folder)/\($0)" })
+        let names = folder.namesToWalk(in: CacheFolder.Mark.folder).map { "\(CacheFolder.Mark.folder)/\($0)" }
+        // There are only folders.
+        leftovers += names.filter { folder.status(of: $0) != nil }
+        (phase, walk) = (.tidying, CacheFolderWalk(names))
     }
 }
 
@@ -150,10 +155,10 @@ struct CacheFolderWalk: Sendable {
         self.folders = folders
     }
 
-    mutating func next(in cache: CacheFolder) throws(SystemError) -> String? {
+    mutating func next(in cache: CacheFolder) -> String? {
         while names.isEmpty {
             guard let next = folders.popLast() else { return nil }
-            for name in try cache.names(in: next) {
+            for name in cache.namesToWalk(in: next) {
                 if CachePlace.isFolder(name) {
                     folders.append("\(next)/\(name)")
                 } else {
@@ -173,15 +178,6 @@ extension CacheFolder {
     func isLeftover(_ status: FileStatus) -> Bool {
         let age = SystemTime.shared.date.timeIntervalSince1970 - Double(status.modified.seconds)
         return age > Double(Self.draftLifetime)
-    }
-
-    /// Removes folders without files, and without others. One that has some, or that another process uses at this
-    /// moment, stays.
-    fileprivate func removeEmptyFolders(in folder: String) {
-        for name in (try? names(in: folder)) ?? [] where CachePlace.isFolder(name) {
-            removeEmptyFolders(in: "\(folder)/\(name)")
-        }
-        try? FileSystem.removeFolder(path(of: folder))
     }
 
     /// The status of a file; `nil` if another process has removed it since, or it is none.

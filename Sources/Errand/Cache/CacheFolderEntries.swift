@@ -24,7 +24,7 @@ extension CacheFolder {
             guard let (fields, body) = found else { return nil }
             guard try isMarked(name, fields, secret) else {
                 // A removal would not find it.
-                try remove(name)
+                lose(name)
                 return nil
             }
             // Of a URL that is found by a name, only the origin is kept.
@@ -78,10 +78,45 @@ extension CacheFolder {
         let secret = try makeKey()
         let place = CachePlace(of: key, by: secret)
         let name = place.name(of: response.variant, by: secret)
-        let fields = CacheEntryFile.Fields(of: response, secret, clock: clock)
-        let head = Data(CacheEntryFile.head(of: fields, body: response.body, seed: secret.seed(of: name)))
+        var fields = CacheEntryFile.Fields(of: response, secret, clock: clock)
+        var change = Extent()
+        if let (old, _) = try entry(name, secret, hasBody: false, where: { _ in true }) {
+            if try isMarked(name, old, secret) {
+                // Whoever has called it by a tag need not be the one who calls now.
+                fields.tags = Set(fields.tags).union(old.tags).sorted()
+            } else {
+                // It cannot be found, and would be again with the marks of this one.
+                change += try remove(name)
+            }
+        }
+        if isOvertaken() { return nil }
+        let more = try replace(name, at: place, with: fields, response.body, secret, unless: isOvertaken)
+        guard let more else { return nil }
+        change += more
+        return change
+    }
+
+    /// Gives a response further tags, if it is there. Returns by how much the folder has grown.
+    func add(
+        _ tags: Set<String>, to response: StoredResponse.Identity, at key: CacheKey, unless isOvertaken: () -> Bool
+    ) throws(SystemError) -> Extent {
+        guard let secret = try self.key() else { return Extent() }
+        let place = CachePlace(of: key, by: secret)
+        let name = place.name(of: response.variant, by: secret)
+        let found = try entry(name, secret, hasBody: true) { $0.isSame(as: response) }
+        guard case (var fields, let body)? = found, try isMarked(name, fields, secret) else { return Extent() }
+        fields.tags = tags.union(fields.tags).sorted()
+        return try replace(name, at: place, with: fields, body, secret, unless: isOvertaken) ?? Extent()
+    }
+
+    /// Writes a file in place of the one with that name, unless `isOvertaken`.
+    private func replace(
+        _ name: String, at place: CachePlace, with fields: CacheEntryFile.Fields, _ body: Data,
+        _ secret: CacheFolderKey, unless isOvertaken: () -> Bool
+    ) throws(SystemError) -> Extent? {
+        let head = Data(CacheEntryFile.head(of: fields, body: body, seed: secret.seed(of: name)))
         let draft = newName("new")
-        try write([head, response.body], to: draft)
+        try write([head, body], to: draft)
         do throws(SystemError) {
             try FileSystem.ensureFolder(path(of: place.area))
             if place.parent != place.area { try FileSystem.ensureFolder(path(of: place.parent)) }
@@ -96,7 +131,7 @@ extension CacheFolder {
             // The resource depends on more now; what did not would be found first.
             if name != place.plain { change += try remove(place.plain) }
             try FileSystem.move(path(of: draft), to: path(of: name))
-            let length = head.count + response.body.count
+            let length = head.count + body.count
             note(name, length: length)
             change += Extent(responses: before == nil ? 1 : 0, bytes: length - (before ?? 0))
             // If that fails, the next variant tries again.
@@ -165,12 +200,13 @@ extension CacheFolder {
                     if areas.contains(area) { change += try removeFolder(area) }
                 }
             case .resource(let resource): change += try remove(resource, in: areas, secret)
-            case .place(let key):
-                let place = CachePlace(of: key, by: secret)
-                change += try remove(place.plain)
-                change += try removeFolder(place.folder)
+            case .own(let url, let session):
+                let area = CachePlace.area(of: session, isNamed: false, by: secret)
+                if areas.contains(area) { change += try remove(.url(url), in: [area], secret) }
+                change += try removeMarked(
+                    [secret.number(of: url)], in: CachePlace.area(of: session, isNamed: true, by: secret))
             case .below(let origin, let path): paths.insert(secret.number(ofPath: path, at: origin))
-            case .everything, .named, .tag, .group: break
+            case .everything, .tag, .group: break
             }
         }
         if !paths.isEmpty { change += try removeFiles(in: areas, secret) { !paths.isDisjoint(with: $0.paths) } }
@@ -196,26 +232,26 @@ extension CacheFolder {
         in areas: [String], _ secret: CacheFolderKey, where covers: (CacheEntryFile.Fields) -> Bool
     ) throws(SystemError) -> Extent {
         var change = Extent()
-        try forEachFile(in: areas) { name throws(SystemError) in
-            if try entry(name, secret, hasBody: false, where: covers) != nil { change += try remove(name) }
+        var folders = areas
+        while let folder = folders.popLast() {
+            for name in try names(in: folder).map({ "\(folder)/\($0)" }) {
+                if CachePlace.isFolder(name) {
+                    folders.append(name)
+                } else if try entry(name, secret, hasBody: false, where: covers) != nil {
+                    change += try remove(name)
+                }
+            }
         }
         return change
-    }
-
-    private func forEachFile(
-        in folders: [String], _ body: (String) throws(SystemError) -> Void
-    ) throws(SystemError) {
-        var walk = CacheFolderWalk(folders)
-        while let name = try walk.next(in: self) { try body(name) }
     }
 
     /// Returns what is in up to `count` files of a walk; none when it is over. What cannot be read is left out.
     func entries(_ walk: inout CacheFolderWalk, upTo count: Int) throws(SystemError) -> [HTTPCache.Entry] {
         guard let secret = try key() else { return [] }
         var entries: [HTTPCache.Entry] = []
-        while entries.count < count, let name = try walk.next(in: self) {
-            guard let length = try length(of: name),
-                let found = try entry(name, secret, hasBody: false, where: { _ in true })
+        while entries.count < count, let name = walk.next(in: self) {
+            guard let length = try? length(of: name),
+                let found = try? entry(name, secret, hasBody: false, where: { _ in true })
             else { continue }
             entries.append(HTTPCache.Entry(found.fields, bytes: length))
         }

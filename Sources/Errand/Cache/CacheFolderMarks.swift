@@ -75,48 +75,43 @@ extension CacheFolder {
         try opened.close()
     }
 
-    /// Removes the responses to which marks with those numbers lead.
-    func removeMarked(_ numbers: Set<UInt64>) throws(SystemError) -> Extent {
+    /// Removes the responses to which marks with those numbers lead, in that folder of a session or in all.
+    func removeMarked(_ numbers: Set<UInt64>, in area: String? = nil) throws(SystemError) -> Extent {
         var change = Extent()
         for folder in Set(numbers.map(Mark.folder(of:))) {
             for name in try names(in: folder) {
-                if let mark = Mark(reading: name), numbers.contains(mark.number) { change += try remove(mark.file) }
+                guard let mark = Mark(reading: name), numbers.contains(mark.number) else { continue }
+                if area.map({ mark.file.hasPrefix("\($0)/") }) ?? true { change += try remove(mark.file) }
             }
         }
         return change
     }
 
-    /// Removes marks in that folder that lead nowhere, or to what does not have them any more.
-    func removeOldMarks(in folder: String) throws(SystemError) {
-        guard let secret = try key() else { return }
-        for name in try names(in: folder) {
-            let path = path(of: "\(folder)/\(name)")
-            guard let mark = Mark(reading: name), let status = status(of: "\(folder)/\(name)") else {
-                try? FileSystem.remove(path)
-                continue
-            }
-            // What is being written in another process has a mark, and no file yet.
-            guard isLeftover(status) else { continue }
-            guard let marked = self.status(of: mark.file) else {
-                try? FileSystem.remove(path)
-                continue
+    /// Removes a mark that leads nowhere, or to what does not have it any more. What cannot be looked at stays.
+    func removeIfOld(_ name: String) {
+        let path = path(of: name)
+        guard let mark = Mark(reading: String(name.split(separator: "/").last ?? "")), let status = status(of: name)
+        else {
+            try? FileSystem.remove(path)
+            return
+        }
+        // What is being written in another process has a mark, and no file yet.
+        guard isLeftover(status) else { return }
+        do throws(SystemError) {
+            guard let marked = try? FileSystem.status(of: self.path(of: mark.file), followingLinks: false) else {
+                if try length(of: mark.file) == nil { try FileSystem.remove(path) }
+                return
             }
             // Nothing has changed in the file since it was marked.
-            if marked.modified.total <= status.modified.total { continue }
+            guard marked.modified.total > status.modified.total, let secret = try key() else { return }
             let isNamed = CachePlace.isNamed(mark.file)
-            if try entry(
-                mark.file, secret, hasBody: false,
-                where: { fields in
-                    fields.numbers(isNamed: isNamed, by: secret).contains(mark.number)
-                }) != nil
-            {
-                try touch(mark)
-            } else {
-                try? FileSystem.remove(path)
+            let has = try entry(mark.file, secret, hasBody: false) { fields in
+                fields.numbers(isNamed: isNamed, by: secret).contains(mark.number)
             }
+            if has != nil { try touch(mark) } else { try FileSystem.remove(path) }
+        } catch {
+            note(error.words)
         }
-        // It stays if there is something in it.
-        try? FileSystem.removeFolder(path(of: folder))
     }
 }
 
@@ -135,8 +130,8 @@ extension CacheRemoval {
         switch self {
         case .tag(let tag): secret.number(of: ["tag", tag])
         case .group(let name, let origin): secret.number(of: ["group", origin.description, name])
-        case .resource(.url(let url)), .named(let url): secret.number(of: url)
-        case .resource(.named), .place, .below, .session, .everything: nil
+        case .resource(.url(let url)): secret.number(of: url)
+        case .resource(.named), .own, .below, .session, .everything: nil
         }
     }
 }

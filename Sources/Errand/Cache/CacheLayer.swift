@@ -36,6 +36,8 @@ struct CacheLayer: Layer {
         guard inquiry.isHandled, settings.acceptsCached else {
             return try await pass(request, context, inquiry, next: next)
         }
+        // First the position, then the question: what is removed between them is not used.
+        let position = cache.position
         let cookies = expectedCookies(of: request, context)
         let key = key(of: request, context, cookies)
         var stored: StoredResponse?
@@ -49,7 +51,7 @@ struct CacheLayer: Layer {
         }
         let finding = Finding(
             inquiry: inquiry, key: key, cookies: cookies, stored: stored,
-            isUsable: stored.map { isUsable($0, context.rules) } ?? false, position: cache.position)
+            isUsable: stored.map { isUsable($0, context.rules) } ?? false, position: position)
         if let response = answer(to: request, context, finding) { return await tagged(response, finding, rules) }
         // A body that is not decoded as a whole belongs to its reader (K16).
         if settings.delivery == .stream { return try await pass(request, context, inquiry, next: next) }
@@ -204,13 +206,15 @@ struct CacheLayer: Layer {
     private func removals(
         of request: HTTPRequest, _ context: CallContext, _ inquiry: CacheInquiry, by response: HTTPResponse?
     ) -> [CacheRemoval] {
-        if inquiry.isRead { return [] }
+        let rules = context.rules.cache
+        // A POST that only reads has a name, which does not go along with a redirect.
+        if inquiry.isRead || rules.key != nil && request.method == .post { return [] }
         let removals = request.removals(by: response)
-        guard context.rules.cache.removesOnlyOwn, !removals.isEmpty else { return removals }
-        let partition = key(of: request, context, expectedCookies(of: request, context)).partition
-        return removals.flatMap { removal -> [CacheRemoval] in
-            guard case .resource(.url(let url)) = removal else { return [removal] }
-            return [.place(CacheKey(resource: .url(url), partition: partition)), .named(url)]
+        guard rules.removesOnlyOwn, !context.hasLeftOrigin, let session = context.transmission.session else {
+            return removals
+        }
+        return removals.map { removal in
+            if case .resource(.url(let url)) = removal { .own(url, session) } else { removal }
         }
     }
 

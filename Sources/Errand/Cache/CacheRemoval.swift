@@ -7,10 +7,8 @@ import Foundation
 /// What is removed from a cache.
 enum CacheRemoval: Sendable, Hashable {
     case resource(CacheKey.Resource)
-    /// What is stored for a resource and belongs to one user.
-    case place(CacheKey)
-    /// What is stored under a name, and has that URL.
-    case named(HTTPURL)
+    /// What has that URL, under a name or not, and belongs to that session.
+    case own(HTTPURL, UUID)
     /// What has that path, or one below it.
     case below(Origin, path: String)
     /// What has that tag, which callers give.
@@ -37,7 +35,7 @@ enum CacheRemoval: Sendable, Hashable {
 
     /// Returns those that cover a response that is stored, or is about to be, besides `everything`.
     static func covering(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
-        indexed(response, at: key) + [.place(key)]
+        indexed(response, at: key) + (key.partition.session.map { [.own(response.url, $0)] } ?? [])
             + paths(to: response.url).map { .below(response.url.origin, path: $0) }
     }
 
@@ -45,7 +43,7 @@ enum CacheRemoval: Sendable, Hashable {
     static func indexed(_ response: StoredResponse, at key: CacheKey) -> [CacheRemoval] {
         var removals: [CacheRemoval] = [.resource(key.resource)]
         // What is stored under a name has a URL too.
-        if key.resource.isNamed { removals += [.resource(.url(response.url)), .named(response.url)] }
+        if key.resource.isNamed { removals.append(.resource(.url(response.url))) }
         if let session = key.partition.session { removals.append(.session(session)) }
         removals += response.tags.map(CacheRemoval.tag)
         removals += response.groups.map { .group($0, response.url.origin) }

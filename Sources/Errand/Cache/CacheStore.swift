@@ -20,12 +20,17 @@ protocol CacheStore: Sendable {
     func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse?
 
     /// Stores a response in place of the one that depends on the same fields in the same way, unless `isOvertaken`. It
-    /// is asked in the moment at which the response becomes visible. With `replaced`, stores it only in place of that
-    /// one. Returns why the response was not stored.
+    /// is asked in the moment at which the response becomes visible. It takes over the tags of what it replaces.
+    /// Returns why the response was not stored.
     func insert(
-        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
-        unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason?
+
+    /// Gives that response further tags, if it is still stored. If that is not possible, removes it.
+    func add(
+        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        unless isOvertaken: @escaping @Sendable () -> Bool
+    ) async
 
     /// Removes that response, if it is still stored.
     func remove(_ response: StoredResponse, at key: CacheKey) async
@@ -59,12 +64,6 @@ protocol CacheStore: Sendable {
 }
 
 extension CacheStore {
-    func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
-    ) async -> CacheStatus.Reason? {
-        await insert(response, at: key, inPlaceOf: nil, unless: isOvertaken)
-    }
-
     /// Memory has no problems.
     func takeProblem() -> String? { nil }
 

@@ -35,6 +35,8 @@ struct DiskCacheState {
     var lastForgetting: Promise<Void, Never>?
     /// When the store in memory forgets everything.
     var frontEnd: Instant
+    /// Whether the folder may have been removed and made again since it was looked at.
+    var mustCheckKey = false
 
     init(frontEnd: Instant) { self.frontEnd = frontEnd }
 

@@ -37,10 +37,8 @@ final class DiskCacheStore: CacheStore {
     private static let frontLifetime = Duration.seconds(60)
     /// More bytes than this do not wait to be written: 32 MiB.
     private static let queueLimit = 32 << 20
-    /// After so many passes in a row in which a removal has failed, everything is removed.
-    private static let mostFailedPasses = 64
-    /// So many files are looked at before a change that waits, and for one piece of a list.
-    private static let (filesOfStep, filesOfList) = (64, 512)
+    /// So many files are looked at for one piece of a list.
+    private static let filesOfList = 512
 
     let limit: Int
     private let folder: CacheFolder
@@ -48,9 +46,7 @@ final class DiskCacheStore: CacheStore {
     /// Says when the store in memory forgets.
     private let time: any TimeSource
     private let front: MemoryCacheStore
-    private let state: Lock<DiskCacheState>
-    /// Where all changes are made.
-    private let writer: DiskPlace
+    private let writer: DiskCacheWriter
 
     init(
         _ path: String, bytes limit: Int, waitLimits: WaitLimits = WaitLimits(),
@@ -60,19 +56,24 @@ final class DiskCacheStore: CacheStore {
         self.waitLimits = waitLimits
         self.time = time
         folder = CacheFolder(path)
-        writer = DiskPlace(folder: path, file: "\(path)/")
         front = MemoryCacheStore(bytes: min(limit / Self.frontShare, Self.frontLimit))
-        state = Lock(DiskCacheState(frontEnd: time.now.advanced(by: Self.frontLifetime)))
+        writer = DiskCacheWriter(
+            folder, bytes: limit, waitLimit: waitLimits.writing,
+            DiskCacheState(frontEnd: time.now.advanced(by: Self.frontLifetime)))
     }
 
     var extent: (responses: Int, bytes: Int) {
-        begin()
-        let extent = state.withLock { $0.extent ?? CacheFolder.Extent() }
+        writer.begin()
+        let lost = folder.takeLost()
+        let extent = writer.state.withLock { state in
+            state.extent? += lost
+            return state.extent ?? CacheFolder.Extent()
+        }
         return (extent.responses, extent.bytes)
     }
 
     var outlivesProcess: Bool { true }
-    var failures: Int { state.withLock { $0.failures } }
+    var failures: Int { writer.state.withLock { $0.failures } }
 
     func takeProblem() -> String? {
         folder.takeProblem().map { "the folder of the cache, \(folder.path), cannot be used as it is: \($0)" }
@@ -97,7 +98,7 @@ final class DiskCacheStore: CacheStore {
     }
 
     func entries() async -> [HTTPCache.Entry] {
-        begin()
+        writer.begin()
         let walk = Lock<CacheFolderWalk?>(nil)
         var entries: [HTTPCache.Entry] = []
         while true {
@@ -113,9 +114,9 @@ final class DiskCacheStore: CacheStore {
 
     func lookup(_ key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> CacheLookup {
         let now = time.now
-        let (isOver, isSlow) = state.withLock { state in
+        let (isOver, isSlow) = writer.state.withLock { state in
             let isOver = state.frontEnd <= now
-            if isOver { state.frontEnd = now.advanced(by: Self.frontLifetime) }
+            if isOver { (state.frontEnd, state.mustCheckKey) = (now.advanced(by: Self.frontLifetime), true) }
             return (isOver, state.slowReads > 0)
         }
         if isOver { front.remove(.everything) }
@@ -126,28 +127,28 @@ final class DiskCacheStore: CacheStore {
     func read(
         _ key: CacheKey, in scope: CallScope, matching isMatch: @escaping @Sendable (CacheVariant) -> Bool
     ) async -> StoredResponse? {
-        begin()
-        let (start, isWritten) = state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
+        writer.begin()
+        let (start, isWritten) = writer.state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
         guard isWritten else { return nil }
         let place = DiskPlace(folder: folder.path, file: "\(folder.path)/\(key.hashValue)")
         let found = await DiskThreads.result(
             at: place, within: waitLimits.reading, in: scope,
-            noting: { isLate in self.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
+            noting: { isLate in self.writer.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
             of: { self.find(key, since: start, matching: isMatch) })
         guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
         if !key.resource.isNamed {
             // A response that has come since is there already, or will be.
-            _ = front.insert(response, at: key, inPlaceOf: nil) { [self] in
+            _ = front.insert(response, at: key) { [self] in
                 isRemoved(response, at: key, since: start)
-                    || state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
+                    || writer.state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
             }
         }
         return response
     }
 
     func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
-        begin()
-        let (start, isWritten) = state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
+        writer.begin()
+        let (start, isWritten) = writer.state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
         guard isWritten, let response = find(key, since: start, matching: isMatch),
             !isRemoved(response, at: key, since: start)
         else { return nil }
@@ -158,25 +159,30 @@ final class DiskCacheStore: CacheStore {
     private func find(
         _ key: CacheKey, since start: DiskCacheState.Moment, matching isMatch: (CacheVariant) -> Bool
     ) -> StoredResponse? {
+        let mustCheckKey = writer.state.withLock { state in
+            defer { state.mustCheckKey = false }
+            return state.mustCheckKey
+        }
+        if mustCheckKey { folder.checkKey() }
         do throws(SystemError) {
             switch try folder.read(key, matching: isMatch) {
             case .found(let response, let name):
-                state.withLock { $0.noteUse(of: Checksum.of(name, seed: 0)) }
+                writer.state.withLock { $0.noteUse(of: Checksum.of(name, seed: 0)) }
                 return response
             case .others: return nil
             case .nothing:
-                state.withLock { $0.noteAbsence(of: key, since: start) }
+                writer.state.withLock { $0.noteAbsence(of: key, since: start) }
                 return nil
             }
         } catch {
-            noteFailure(error)
+            writer.noteFailure(error)
             return nil
         }
     }
 
     /// Whether what was read at a place is not to be found there any more, or has a successor.
     private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: DiskCacheState.Moment) -> Bool {
-        state.withLock { state in
+        writer.state.withLock { state in
             if state.unwritten[key] != nil || state.pending.covers(response, at: key) { return true }
             let now = DiskCacheState.Moment(state)
             guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return false }
@@ -188,47 +194,45 @@ final class DiskCacheStore: CacheStore {
     // MARK: Writing
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
-        unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
-        begin()
+        writer.begin()
         // First the position, then the question: a removal between them is seen by one of the two. From now on, nothing
         // older is read.
-        let (position, isAbsent) = state.withLock { state in
+        let (position, isAbsent) = writer.state.withLock { state in
             state.insertions.note(.resource(key.resource))
             state.unwritten[key, default: 0] += 1
             return (state.removals.position, state.absent.remove(key) != nil)
         }
-        let giveUp = { self.state.withLock { $0.noteWritten(key) } }
-        // Where the disk has nothing, nothing is out of date.
-        let outdated = isAbsent ? [] : [PendingRemoval.variant(response.variant, key, nil)]
+        let giveUp = { self.writer.state.withLock { $0.noteWritten(key) } }
+        let outdated = PendingRemoval.variant(response.variant, key, nil)
         let isTooLate = { @Sendable in
-            isOvertaken() || self.state.withLock { $0.removals.overtook(response, at: key, since: position) }
+            isOvertaken() || self.writer.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
         let size = response.size
-        let reason = front.insert(response, at: key, inPlaceOf: replaced, unless: isTooLate)
-        // What is to be replaced may be on the disk alone.
-        guard reason != .overtaken || replaced != nil else {
+        let reason = front.insert(response, at: key, unless: isTooLate)
+        guard reason != .overtaken else {
             giveUp()
             return .overtaken
         }
-        guard size <= limit / Self.largestShare else {
-            await enqueue(outdated, then: giveUp)
+        guard size <= limit / Self.largestShare, !response.hasTooManyNames else {
+            await enqueue([outdated], then: giveUp)
             return .tooLarge
         }
-        let (isAccepted, isSlow) = state.withLock { state in
+        let (isAccepted, isSlow) = writer.state.withLock { state in
             guard state.queued + size <= Self.queueLimit || state.queued == 0 else { return (false, true) }
             state.queued += size
             return (true, state.slowWrites > 0)
         }
         guard isAccepted else {
-            state.withLock { $0.failures += 1 }
-            await enqueue(outdated, then: giveUp)
+            writer.state.withLock { $0.failures += 1 }
+            // Where the disk has nothing, nothing is out of date.
+            await enqueue(isAbsent ? [] : [outdated], then: giveUp)
             return .notWritten
         }
-        let outcome = await change(isAwaited: !isSlow) {
-            let reason = self.write(response, at: key, size: size, inPlaceOf: replaced, unless: isTooLate)
-            self.state.withLock { state in
+        let outcome = await writer.change(isAwaited: !isSlow) {
+            let reason = self.writer.write(response, at: key, size: size, unless: isTooLate)
+            self.writer.state.withLock { state in
                 state.queued -= size
                 state.noteWritten(key)
             }
@@ -237,42 +241,25 @@ final class DiskCacheStore: CacheStore {
         return outcome ?? nil
     }
 
-    /// Writes a response on a thread for the disk. Returns why it was not written.
-    private func write(
-        _ response: StoredResponse, at key: CacheKey, size: Int, inPlaceOf replaced: StoredResponse?,
-        unless isTooLate: () -> Bool
-    ) -> CacheStatus.Reason? {
-        removePending()
-        makeRoom(for: size)
-        let hasPending = state.withLock { !$0.pending.isEmpty }
-        do throws(SystemError) {
-            if hasPending { return refuse(response, at: key) }
-            if let replaced, try !folder.has(replaced.identity, at: key) { return .overtaken }
-            guard let grown = try folder.write(response, at: key, unless: isTooLate) else { return .overtaken }
-            state.withLock { state in
-                state.extent? += grown
-                state.written += size
-            }
-            return nil
-        } catch {
-            noteFailure(error)
-            return refuse(response, at: key)
+    func add(
+        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        unless isOvertaken: @escaping @Sendable () -> Bool
+    ) async {
+        // Until the file has the tags, nobody reads it.
+        let (position, isSlow) = writer.state.withLock { state in
+            state.insertions.note(.resource(key.resource))
+            state.unwritten[key, default: 0] += 1
+            return (state.removals.position, state.slowWrites > 0)
         }
-    }
-
-    /// Gives up a response that cannot be written.
-    private func refuse(_ response: StoredResponse, at key: CacheKey) -> CacheStatus.Reason {
-        // What is there is out of date: also what depends on nothing, which would be found first.
-        state.withLock { state in
-            for variant in Set([response.variant, .none]) { state.pending.add(.variant(variant, key, nil)) }
+        let (identity, tagged) = (response.identity, response.tagged(tags))
+        let isTooLate = { @Sendable in
+            isOvertaken() || self.writer.state.withLock { $0.removals.overtook(tagged, at: key, since: position) }
         }
-        removePending()
-        return .notWritten
-    }
-
-    private func noteFailure(_ error: SystemError) {
-        state.withLock { $0.failures += 1 }
-        folder.note(error.words)
+        front.add(tags, to: response, at: key, unless: isTooLate)
+        await writer.change(isAwaited: !isSlow) {
+            self.writer.add(tags, to: identity, at: key, areTooMany: tagged.hasTooManyNames, unless: isTooLate)
+            self.writer.state.withLock { $0.noteWritten(key) }
+        }
     }
 
     // MARK: Removing
@@ -291,21 +278,21 @@ final class DiskCacheStore: CacheStore {
 
     func forget(_ session: UUID) {
         let forgetting = Promise<Void, Never>()
-        state.withLock { state in
+        writer.state.withLock { state in
             state.removals.note(.session(session))
             state.pending.add(.removal(.session(session)))
             state.lastForgetting = forgetting
         }
         front.remove(.session(session))
-        DiskThreads.submit(at: writer) {
-            self.removePending()
+        writer.submit {
+            self.writer.removePending()
             forgetting.complete(.success(()))
         }
     }
 
     var pendingRemoval: Promise<Void, Never>? {
         // Changes are made in order, so the last attempt is over after those before it.
-        guard let last = state.withLock({ $0.lastForgetting }), last.outcome == nil else { return nil }
+        guard let last = writer.state.withLock({ $0.lastForgetting }), last.outcome == nil else { return nil }
         return last
     }
 
@@ -313,7 +300,7 @@ final class DiskCacheStore: CacheStore {
     /// then may come into the store in memory, and what it finds later may not.
     private func enqueue(_ removals: [PendingRemoval], then update: () -> Void) async {
         if removals.isEmpty { return update() }
-        let isSlow = state.withLock { state in
+        let isSlow = writer.state.withLock { state in
             for pending in removals {
                 if case .removal(let removal) = pending { state.removals.note(removal) }
                 state.pending.add(pending)
@@ -321,117 +308,6 @@ final class DiskCacheStore: CacheStore {
             return state.slowWrites > 0
         }
         update()
-        await change(isAwaited: !isSlow) { self.removePending() }
-    }
-
-    /// Carries out what is pending, as far as that is possible. Called only where all changes are made.
-    ///
-    /// What fails is tried again before the next response is written. If that goes on, everything is removed: it is
-    /// renamed, and may work where a single file cannot be read.
-    private func removePending() {
-        let entries = state.withLock { $0.pending.entries }
-        guard !entries.isEmpty else { return }
-        // In one pass through the folder, or else one by one.
-        let failed = settles(entries) ? [] : entries.filter { !settles([$0]) }
-        let isHopeless = state.withLock { state in
-            state.failedPasses = failed.isEmpty ? 0 : state.failedPasses + 1
-            if !failed.isEmpty { state.failures += 1 }
-            return state.failedPasses >= Self.mostFailedPasses
-        }
-        if isHopeless { _ = settles(failed, by: [.removal(.everything)]) }
-    }
-
-    /// Carries out what is pending, or another removal that covers it. Returns `false` if that fails.
-    private func settles(_ entries: [PendingRemovals.Entry], by removals: [PendingRemoval]? = nil) -> Bool {
-        do throws(SystemError) {
-            let grown = try folder.remove(removals ?? entries.map(\.removal))
-            state.withLock { state in
-                for entry in entries {
-                    state.pending.settle(entry)
-                    state.carriedOut.note(entry.removal.removal)
-                }
-                state.extent? += grown
-            }
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    /// Makes a change after those before it, and returns its result if it is there in time.
-    @discardableResult
-    private func change<Value: Sendable>(isAwaited: Bool, _ work: @escaping @Sendable () -> Value) async -> Value? {
-        guard isAwaited else {
-            DiskThreads.submit(at: writer) { _ = work() }
-            return nil
-        }
-        return await DiskThreads.result(
-            at: writer, within: waitLimits.writing, in: CallScope(),
-            noting: { isLate in self.state.withLock { $0.slowWrites += isLate ? 1 : -1 } }, of: work)
-    }
-
-    // MARK: Counting
-
-    /// Has the folder counted when it is used for the first time.
-    private func begin() {
-        let isFirst = state.withLock { state in
-            defer { state.hasBegun = true }
-            return !state.hasBegun
-        }
-        if isFirst { DiskThreads.submit(at: writer) { self.beginCount(limit: self.limit) } }
-    }
-
-    /// Begins a count, unless one is under way. It goes on between the changes that wait.
-    private func beginCount(limit: Int) {
-        let isFirst = state.withLock { state in
-            guard state.count == nil else { return false }
-            (state.count, state.written) = (CacheFolderCount(of: folder, limit: limit), 0)
-            return true
-        }
-        if isFirst { DiskThreads.submit(at: writer) { self.goOnCounting() } }
-    }
-
-    /// Looks at the next files, and returns whether the count is over. Called only where all changes are made.
-    @discardableResult
-    private func goOnCounting(_ files: Int = filesOfStep) -> Bool {
-        guard var count = state.withLock({ $0.count.take() }) else { return true }
-        do throws(SystemError) {
-            let extent = try count.step(files) { bit in state.withLock { $0.used.remove(bit) } != nil }
-            if let extent {
-                state.withLock { $0.extent = extent }
-                return true
-            }
-        } catch {
-            noteFailure(error)
-            return true
-        }
-        state.withLock { $0.count = count }
-        DiskThreads.submit(at: writer) { self.goOnCounting() }
-        return false
-    }
-
-    /// Has files removed when there is little room, and waits for that if there is none for so many bytes.
-    private func makeRoom(for size: Int) {
-        let isDue = state.withLock { state in
-            state.written > limit / CacheFolderCount.spare
-                || state.extent.map { $0.bytes > limit - limit / CacheFolderCount.reserve } ?? false
-        }
-        if isDue { beginCount(limit: limit) }
-        guard isFull(by: size) else { return }
-        finishCount()
-        guard isFull(by: size) else { return }
-        beginCount(limit: limit - size)
-        finishCount()
-    }
-
-    /// Whether there may be no room for so many bytes.
-    private func isFull(by size: Int) -> Bool {
-        state.withLock { state in
-            state.extent.map { $0.bytes + size > limit } ?? (state.written + size > limit / CacheFolderCount.reserve)
-        }
-    }
-
-    private func finishCount() {
-        while !goOnCounting(.max) {}
+        await writer.change(isAwaited: !isSlow) { self.writer.removePending() }
     }
 }

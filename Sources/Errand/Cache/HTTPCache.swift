@@ -36,8 +36,6 @@ public final class HTTPCache: Sendable {
         public let failures: Int
     }
 
-    private static let mostTagAttempts = 16
-
     private struct State {
         var hasWarned = false
         var removals = CacheRemovals()
@@ -230,26 +228,9 @@ extension HTTPCache {
 
     /// Adds the tags of a call that was answered with what is stored, unless a removal since then covers that.
     func add(_ tags: Set<String>, to stored: StoredResponse, at key: CacheKey, since position: Int) async {
-        var present = stored
-        // Another call may add its tags, or replace the response, at the same time.
-        for _ in 0..<Self.mostTagAttempts {
-            let tagged = present.tagged(tags)
-            let reason = await store.insert(tagged, at: key, inPlaceOf: present) { [self] in
-                hasRemoved(tagged, at: key, since: position)
-            }
-            guard reason == .overtaken, !hasRemoved(tagged, at: key, since: position) else { return }
-            let isSame = { @Sendable (variant: CacheVariant) in variant == stored.variant }
-            switch store.lookup(key, matching: isSame) {
-            case .found(let response): present = response
-            case .nothing: return
-            case .unknown:
-                guard let response = await store.read(key, in: CallScope(), matching: isSame) else { return }
-                present = response
-            }
-            if tags.isSubset(of: present.tags) { return }
+        await store.add(tags, to: stored, at: key) { [self] in
+            hasRemoved(stored.tagged(tags), at: key, since: position)
         }
-        // So many calls at once add tags that this one cannot: nobody is to find what its tags do not lead to.
-        await store.remove(present, at: key)
     }
 
     /// Notes that a request which was sent at that instant was answered with something that is not stored.

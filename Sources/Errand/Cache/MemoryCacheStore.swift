@@ -75,32 +75,52 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
-        unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) -> CacheStatus.Reason? {
-        let size = response.size
-        return state.withLock { state in
+        state.withLock { state in
             if isOvertaken() { return .overtaken }
             let earlier = state.slot(at: key) { $0.variant == response.variant }
-            if let replaced, earlier.flatMap({ state.slots[$0]?.response }) !== replaced { return .overtaken }
-            guard size <= limit / Self.largestShare else {
-                // What it replaces is out of date.
-                if let earlier { state.remove(earlier) }
-                return .tooLarge
-            }
-            if let earlier {
-                state.replace(earlier, by: response, size: size)
-            } else {
-                state.add(Slot(key: key, response: response, size: size), upTo: Self.variants)
-            }
-            while state.bytes > limit, state.oldest >= 0 { state.remove(state.oldest) }
-            return nil
+            return insert(
+                response.tagged(earlier.flatMap { state.slots[$0]?.response.tags } ?? []), at: key, in: &state, earlier)
+        }
+    }
+
+    private func insert(
+        _ response: StoredResponse, at key: CacheKey, in state: inout State, _ earlier: Int?
+    ) -> CacheStatus.Reason? {
+        let size = response.size
+        guard size <= limit / Self.largestShare, !response.hasTooManyNames else {
+            // What it replaces is out of date.
+            if let earlier { state.remove(earlier) }
+            return .tooLarge
+        }
+        if let earlier {
+            state.replace(earlier, by: response, size: size)
+        } else {
+            state.add(Slot(key: key, response: response, size: size), upTo: Self.variants)
+        }
+        while state.bytes > limit, state.oldest >= 0 { state.remove(state.oldest) }
+        return nil
+    }
+
+    func add(
+        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        unless isOvertaken: @escaping @Sendable () -> Bool
+    ) {
+        let identity = response.identity
+        state.withLock { state in
+            guard !isOvertaken(), let index = state.slot(at: key, where: { $0.identity == identity }),
+                let present = state.slots[index]?.response
+            else { return }
+            _ = insert(present.tagged(tags), at: key, in: &state, index)
         }
     }
 
     func remove(_ response: StoredResponse, at key: CacheKey) {
+        // It may have further tags by now, and is another object then.
+        let identity = response.identity
         state.withLock { state in
-            if let index = state.slot(at: key, where: { $0 === response }) { state.remove(index) }
+            if let index = state.slot(at: key, where: { $0.identity == identity }) { state.remove(index) }
         }
     }
 
@@ -204,7 +224,8 @@ extension MemoryCacheStore.State {
     /// Returns the slots that a removal covers.
     func indices(coveredBy removal: CacheRemoval) -> [Int] {
         switch removal {
-        case .place(let key): places[key] ?? []
+        case .own(let url, let session):
+            covered[.resource(.url(url))]?.filter { slots[$0]?.key.partition.session == session } ?? []
         // Only a person or a program asks for this, and no response.
         case .below: slots.indices.filter { slots[$0]?.response.isCovered(by: removal) ?? false }
         default: Array(covered[removal] ?? [])

@@ -112,7 +112,7 @@ struct PendingRemovals: Sendable {
 extension CacheRemoval {
     fileprivate var isOfURL: Bool {
         switch self {
-        case .resource(.url), .named, .below: true
+        case .resource(.url), .own, .below: true
         default: false
         }
     }

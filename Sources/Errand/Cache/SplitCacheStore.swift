@@ -37,10 +37,16 @@ final class SplitCacheStore: CacheStore {
     }
 
     func insert(
-        _ response: StoredResponse, at key: CacheKey, inPlaceOf replaced: StoredResponse?,
-        unless isOvertaken: @escaping @Sendable () -> Bool
+        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason? {
-        await store(of: key).insert(response, at: key, inPlaceOf: replaced, unless: isOvertaken)
+        await store(of: key).insert(response, at: key, unless: isOvertaken)
+    }
+
+    func add(
+        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        unless isOvertaken: @escaping @Sendable () -> Bool
+    ) async {
+        await store(of: key).add(tags, to: response, at: key, unless: isOvertaken)
     }
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {

@@ -55,9 +55,15 @@ final class StoredResponse: Sendable {
         return body.count + fields + names + place + variant.size + Self.overhead
     }
 
+    /// A response with more tags and groups together than this is not stored: each is looked at with each change.
+    private static let mostNames = 256
+
+    var hasTooManyNames: Bool { tags.count + groups.count > Self.mostNames }
+
     /// The same response with further tags.
     func tagged(_ more: Set<String>) -> StoredResponse {
-        StoredResponse(
+        if more.isSubset(of: tags) { return self }
+        return StoredResponse(
             url: url, status: status, headers: headers, body: body, freshness: freshness, control: control,
             variant: variant, tags: tags.union(more))
     }

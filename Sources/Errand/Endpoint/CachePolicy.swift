@@ -6,7 +6,7 @@
 /// of them stores what a server forbids to store, or uses what it requires to be confirmed first.
 public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: Sendable, Hashable {
-        case reload, noStore, onlyIfCached, confirmed, heuristic, onlyOwn
+        case standard, reload, noStore, onlyIfCached, confirmed, heuristic, onlyOwn
         case staleUpTo(Duration)
         case lifetime(Duration)
         case networkFirst(Duration)
@@ -14,6 +14,8 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
 
     package let kind: Kind
 
+    /// Uses the cache as HTTP describes it, whatever the policies of the client say.
+    public static let standard = CachePolicy(kind: .standard)
     /// Asks the server, whatever is stored, and stores the response.
     public static let reload = CachePolicy(kind: .reload)
     /// Asks the server, whatever is stored, and does not store the response.
@@ -28,8 +30,8 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// Such a guess is right for pictures and pages, and wrong for what users change: a list that was changed ten days
     /// ago would be shown for a day without asking. So nobody guesses unless a call or the client asks for it.
     public static let heuristic = CachePolicy(kind: .heuristic)
-    /// Says that only the user of the call sees what the call changes. What is stored for the URL, and belongs to other
-    /// sessions or credentials, stays.
+    /// Says that only the user who is signed in sees what the call changes. What is stored for the URL, and belongs to
+    /// other sessions or to none, stays. A call that is not signed removes it for all users, as without this policy.
     ///
     ///     try await client.run(.put("me", body: .json(profile)).cache(.onlyOwn))
     public static let onlyOwn = CachePolicy(kind: .onlyOwn)
@@ -53,6 +55,7 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// The name of the policy, with its duration.
     public var description: String {
         switch kind {
+        case .standard: "standard"
         case .reload: "reload"
         case .noStore: "noStore"
         case .onlyIfCached: "onlyIfCached"
@@ -94,6 +97,7 @@ struct CacheRules: Sendable, Hashable {
         (self.key, self.tags) = (key, tags)
         for policy in policies {
             switch policy.kind {
+            case .standard: self = CacheRules([], key: key, tags: tags)
             case .reload: mode = .reload
             case .noStore: mode = .noStore
             case .onlyIfCached: mode = .onlyIfCached

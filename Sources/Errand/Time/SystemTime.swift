@@ -90,18 +90,16 @@ enum SystemClock {
     }
 
     /// A name for the time since the machine has started: instants of two processes can be compared only within it.
-    /// `nil` if the system does not say.
+    /// `nil` if the system does not say, or if apps had better not ask it: it tells one device from another.
     static var start: String? {
         #if os(Linux) || os(Android)
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return nil }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 36)
         guard fread(&bytes, 1, bytes.count, file) == bytes.count else { return nil }
-        #else
-        var bytes = [UInt8](repeating: 0, count: 64)
-        var count = bytes.count
-        guard sysctlbyname("kern.bootsessionuuid", &bytes, &count, nil, 0) == 0 else { return nil }
-        #endif
         return String(decoding: bytes, as: UTF8.self)
+        #else
+        return nil
+        #endif
     }
 }

@@ -25,16 +25,6 @@ func withoutDiskThreads<Value>(_ body: () async throws -> Value) async rethrows 
     try await VirtualTime.$isUnderWay.withValue(true) { try await body() }
 }
 
-extension MemoryCacheStore {
-    /// Stores a response in place of whatever is stored.
-    @discardableResult
-    func insert(
-        _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
-    ) -> CacheStatus.Reason? {
-        insert(response, at: key, inPlaceOf: nil, unless: isOvertaken)
-    }
-}
-
 extension CacheSample {
     static func key(_ path: String = "/x", session: UUID? = nil, credentials: [UInt8]? = nil) -> CacheKey {
         let url = HTTPURL(origin: url.origin, path: path, query: nil)

@@ -101,6 +101,16 @@ import Testing
         #expect(try await kind(client, endpoint) == .hit, "it was refreshed")
     }
 
+    @Test("a call can do without the policies of the client")
+    func standard() async throws {
+        answer(["Cache-Control": "max-age=60"])
+        let client = client(cache(.memory)) { $0.cachePolicies = [.noStore, .heuristic] }
+        #expect(try await kind(client, .get("x")) == .miss)
+        #expect(try await kind(client, Endpoint<String>.get("x").cache(.standard)) == .miss)
+        #expect(try await kind(client, Endpoint<String>.get("x").cache(.standard)) == .hit)
+        #expect(try await kind(client, .get("x")) == .miss)
+    }
+
     @Test("replies(to:) has one reply where the client stores nothing")
     func uncachedReplies() async throws {
         answer()
@@ -111,140 +121,6 @@ import Testing
             #expect(count == 1)
         }
         #expect(network.sent.count == 2)
-    }
-
-    // MARK: Removing
-
-    @Test("K6: a tag leads to what its call has stored or used", arguments: CacheKind.allCases)
-    func usedTags(kind: CacheKind) async throws {
-        answer()
-        try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
-            let endpoint = Endpoint<String>.get("x")
-            #expect(try await self.kind(client, endpoint.tags("first")) == .miss)
-            #expect(try await self.kind(client, endpoint.tags("second", "third")) == .hit)
-            #expect(try await self.kind(client, endpoint) == .hit)
-            await cache.invalidate(tag: "other")
-            #expect(try await self.kind(client, endpoint) == .hit)
-            if kind == .disk {
-                // A new process, which has nothing in memory.
-                await self.cache(kind).invalidate(tag: "second")
-                #expect(try await self.kind(self.client(self.cache(kind)), endpoint) == .miss)
-            } else {
-                await cache.invalidate(tag: "second")
-                #expect(try await self.kind(client, endpoint) == .miss)
-            }
-        }
-    }
-
-    @Test("K6: tags that many calls add at once all lead to the response", arguments: CacheKind.allCases)
-    func manyTags(kind: CacheKind) async throws {
-        answer()
-        let cache = cache(kind)
-        let client = client(cache)
-        for number in 0..<12 {
-            try await client.run(Endpoint<String>.get("x"))
-            await withTaskGroup(of: Void.self) { group in
-                for tag in 0..<12 {
-                    group.addTask { _ = try? await client.run(Endpoint<String>.get("x").tags("\(tag)")) }
-                }
-            }
-            await cache.invalidate(tag: "\(number)")
-            #expect(try await self.kind(client, .get("x")) == .miss, "\(number)")
-        }
-    }
-
-    @Test(
-        "K6: a change that only its user sees leaves what others have stored for the URL", arguments: CacheKind.allCases
-    )
-    func onlyOwn(kind: CacheKind) async throws {
-        answer()
-        try await withoutDiskThreads { () async throws in
-            let client = client(cache(kind))
-            func me(_ user: String, _ name: String? = nil) -> Endpoint<String> {
-                let endpoint = Endpoint<String>(.get, "me", headers: ["X-User": user])
-                return name.map(endpoint.cache(key:)) ?? endpoint
-            }
-            let change = Endpoint<String>(.put, "me", headers: ["X-User": "ann"])
-            let all = [me("ann"), me("bob"), me("ann", "mine"), Endpoint<String>.get("me")]
-            for endpoint in all { #expect(try await self.kind(client, endpoint) == .miss) }
-            try await client.run(change.cache(.onlyOwn))
-            var kinds: [CacheStatus.Kind?] = []
-            for endpoint in all { kinds.append(try await self.kind(client, endpoint)) }
-            #expect(kinds == [.miss, .hit, .miss, .hit])
-            try await client.run(change)
-            for endpoint in all { #expect(try await self.kind(client, endpoint) == .miss) }
-        }
-    }
-
-    @Test("K6: what is below a URL is removed, whatever its query", arguments: CacheKind.allCases)
-    func below(kind: CacheKind) async throws {
-        answer()
-        try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
-            let paths = ["friends", "friends/7", "friends/7/photos", "friends?page=2", "friendships", "users"]
-            for path in paths { try await client.run(Endpoint<String>.get(url: "https://api.test/\(path)")) }
-            try await client.run(Endpoint<String>.get("friends/8").cache(key: "eight"))
-            #expect(cache.statistics.responses == 7)
-            await cache.removeAll(below: "friends")
-            #expect(cache.statistics.responses == 7)
-            await cache.removeAll(below: "https://api.test/friends/7/")
-            #expect(cache.statistics.responses == 5)
-            await cache.removeAll(below: "https://api.test/friends")
-            #expect(cache.statistics.responses == 2)
-            await cache.removeAll(below: "https://other.test")
-            #expect(cache.statistics.responses == 2)
-            await cache.removeAll(below: "https://api.test")
-            #expect(cache.statistics.responses == 0)
-        }
-    }
-
-    @Test("memory is given back down to a limit, and what was used last stays")
-    func trim() async throws {
-        answer()
-        try await withoutDiskThreads { () async throws in
-            let cache = cache(.memory)
-            let client = client(cache)
-            for number in 0..<40 {
-                let body = String(repeating: "x", count: 40_000)
-                try await client.run(
-                    Endpoint<String>(.query, "\(number)", body: .data(Data(body.utf8), contentType: "text/plain")))
-            }
-            try await client.run(Endpoint<String>.get("last"))
-            #expect(cache.statistics.responses < 40)
-            cache.trimMemory(toMegabytes: 1)
-            #expect(cache.statistics.responses > 1)
-            cache.trimMemory()
-            #expect(cache.statistics.responses == 0)
-            let disk = self.cache(.disk)
-            try await self.client(disk).run(Endpoint<String>.get("x"))
-            disk.trimMemory()
-            #expect(disk.statistics.responses == 1)
-            #expect(try await self.kind(self.client(disk), .get("x")) == .hit)
-        }
-    }
-
-    @Test("the entries of a cache can be looked at, without their content and secrets", arguments: CacheKind.allCases)
-    func entries(kind: CacheKind) async throws {
-        answer()
-        try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
-            try await client.run(Endpoint<String>.get("a").query("access_token", "hunter2").tags("t"))
-            await clock.advance(by: .seconds(1))
-            try await client.run(Endpoint<String>.get("b").cache(key: "b"))
-            let entries = await cache.entries
-            #expect(entries.map(\.status) == [200, 200] && entries.map(\.tags) == [[], ["t"]])
-            #expect(entries.map(\.lifetime) == [.seconds(600), .seconds(600)] && entries.allSatisfy { $0.bytes > 40 })
-            #expect(entries.first?.received == clock.date)
-            #expect(!"\(entries)".contains("hunter2"))
-            let isInMemory = kind == .memory
-            #expect(entries.first?.url == (isInMemory ? "https://api.test/b" : nil))
-            await cache.removeAll()
-            #expect(await cache.entries.isEmpty)
-        }
     }
 
     // MARK: Methods
@@ -268,6 +144,21 @@ import Testing
             try await client.run(Endpoint<String>.put("search"))
             for endpoint in all { #expect(try await self.kind(client, endpoint) == .miss) }
         }
+    }
+
+    @Test("K10: a QUERY with JSON is the same whatever the order of its members")
+    func queryOfJSON() async throws {
+        answer()
+        let client = client(cache(.memory))
+        func search(_ json: String) -> Endpoint<String> {
+            Endpoint(.query, "search", body: .data(Data(json.utf8), contentType: "application/json"))
+        }
+        #expect(try await kind(client, search(#"{"a":1,"b":[1,{"c":null,"d":true}]}"#)) == .miss)
+        #expect(try await kind(client, search(#"{"b":[1,{"d":true,"c":null}],"a":1}"#)) == .hit)
+        for other in [
+            #"{"a":1,"b":[1,{"c":null,"d":false}]}"#, #"{"a":"1","b":[1,{"c":null,"d":true}]}"#, #"{"a":1}"#, "{",
+            #"{"a":1,"b":[{"c":null,"d":true},1]}"#,
+        ] { #expect(try await kind(client, search(other)) == .miss, "\(other)") }
     }
 
     @Test(

@@ -135,6 +135,7 @@ import Testing
             await first.put(CacheSample.response("/1", tags: ["a", "b"]), key)
             await first.put(CacheSample.response("/2", tags: ["c"]), CacheSample.key("/2"))
             await first.remove([.resource(CacheSample.key("/2").resource)])
+            await first.remove([.resource(key.resource)])
             await first.put(CacheSample.response("/1", tags: ["b"], at: 9), key)
             #expect(marks().count == 3)
             // What is new may belong to a file that is being written.
@@ -183,6 +184,74 @@ import Testing
                 }
             }
             #expect(steps > 5)
+        }
+    }
+
+    @Test(
+        "K6, K9: what has lost its marks, and could not be removed, does not come back with those of a later response")
+    func revived() async throws {
+        try await withoutDiskThreads {
+            let key = CacheSample.key("/1")
+            await store().put(CacheSample.response("/1", tags: ["t"]), key)
+            try FileManager.default.removeItem(atPath: "\(folder)/m")
+            await store().remove([.tag("t")])
+            #expect(responseFiles(in: folder).count == 1)
+            _ = try CacheFolder(folder).write(CacheSample.response("/1", tags: ["t"], at: 9), at: key) { true }
+            #expect(await store().find(key) == nil && responseFiles(in: folder).isEmpty)
+        }
+    }
+
+    @Test("K9: a count removes folders in which there is nothing, and leaves alone what a link leads to")
+    func emptyFolders() async throws {
+        try await withoutDiskThreads {
+            let first = store()
+            for number in 0..<40 {
+                let key = number % 2 == 0 ? user(number) : CacheSample.key("/\(number)")
+                await first.put(CacheSample.response("/\(number)", vary: "1", tags: ["t"]), key)
+            }
+            await first.put(CacheSample.response("/last"), CacheSample.key("/last"))
+            let aside = scratch.path("aside.v")
+            try FileManager.default.createDirectory(atPath: aside, withIntermediateDirectories: false)
+            try scratch.write(String(repeating: "x", count: 5000), to: "aside.v/mine")
+            #expect(symlink(aside, "\(folder)/u/link.v") == 0)
+            await first.remove([.tag("t")])
+            // What is in a folder has to go first.
+            for _ in 0..<2 { #expect(store(bytes: 1200).extent.responses <= 1) }
+            let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
+            #expect(!names.contains { CachePlace.isFolder($0) && !$0.hasSuffix("link.v") })
+            #expect(FileManager.default.fileExists(atPath: "\(aside)/mine"))
+        }
+    }
+
+    @Test("K6, K9: after another process has made the folder anew, removals are carried out there")
+    func remade() async throws {
+        try await withoutDiskThreads {
+            let session = UUID()
+            let cases: [(CacheRemoval, CacheKey)] = [
+                (.resource(CacheSample.key("/1").resource), CacheSample.key("/1")),
+                (.tag("t"), CacheSample.key("/2")), (.session(session), CacheSample.key("/3", session: session)),
+            ]
+            for (number, (removal, key)) in cases.enumerated() {
+                let response = CacheSample.response("/\(number + 1)", tags: number == 1 ? ["t"] : [])
+                let here = store()
+                await here.put(response, key)
+                try FileManager.default.removeItem(atPath: folder)
+                await store().put(response, key)
+                if case .session(let session) = removal { here.forget(session) } else { await here.remove([removal]) }
+                #expect(await store().find(key) == nil, "\(removal)")
+            }
+        }
+    }
+
+    @Test("K9: a file that is lost while it is read no longer counts")
+    func lostFiles() async throws {
+        try await withoutDiskThreads {
+            let store = DiskCacheStore(folder, bytes: 1 << 20)
+            for path in ["/1", "/2"] { await store.put(CacheSample.response(path), CacheSample.key(path)) }
+            let path = "\(folder)/\(try #require(responseFiles(in: folder).first))"
+            try Data("damaged".utf8).write(to: URL(fileURLWithPath: path))
+            for path in ["/1", "/2"] { _ = store.look(at: CacheSample.key(path)) { _ in true } }
+            #expect(store.extent.responses == 1)
         }
     }
 }
