@@ -108,6 +108,9 @@ struct SignInSamples {
             let scopes = Set(token.scopes).union(missing)
             await tokens.signIn(try await oauth.signIn(scopes: scopes.sorted(), using: browser))
         }
+        if let required = rejection.requiredSignIn {
+            await tokens.signIn(try await oauth.signIn(using: browser, parameters: required.parameters))
+        }
     }
 
     private func scriptedBrowser(_ server: AuthorizationServer, _ oauth: OAuth) async throws {

@@ -112,6 +112,14 @@ extension APIClient {
             eventIDs: reach)
     }
 
+    /// Reports something that is about no call of its own, or about one that is over.
+    nonisolated func warn(_ text: String, about endpoint: String) {
+        guard hub.hasListeners else { return }
+        hub.send(
+            ClientEvent(
+                call: calls.nextID(), endpoint: endpoint, at: configuration.time.now, kind: .warned(text.printable)))
+    }
+
     /// Binds a call to a session before its request is built.
     nonisolated func bind(_ call: Call, to session: UUID?) {
         guard let session else { return }

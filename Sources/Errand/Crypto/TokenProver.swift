@@ -34,10 +34,11 @@ final class TokenProver: Sendable {
     ///
     /// - Parameters:
     ///   - token: The access token that the request contains; `nil` if it asks for one.
+    ///   - own: The nonce that the server has given this request; `nil` for the last one that it has given any.
     func proof(
-        of request: HTTPRequest, token: String?, at date: Date
+        of request: HTTPRequest, token: String?, nonce own: String? = nil, at date: Date
     ) throws(ServiceError) -> (text: String, nonce: String?) {
-        let nonce = nonces[request.url.origin]
+        let nonce = own ?? nonces[request.url.origin]
         let claims = Claims(
             htm: request.method.rawValue, htu: "\(request.url.origin)\(request.url.path)",
             iat: Int(date.timeIntervalSince1970),
@@ -46,12 +47,14 @@ final class TokenProver: Sendable {
         return (try SignedToken.text(claims, header: header, by: key), nonce)
     }
 
-    /// Notes the nonce that a response brings. Returns whether the response refuses the proof for want of a nonce, and
-    /// brings another one than the proof had: then the request is worth repeating, once.
-    func learn(from response: HTTPResponse, to request: HTTPRequest, sentWith nonce: String?) -> Bool {
-        guard let next = response.headers[Self.nonceHeader], !next.isEmpty else { return false }
+    /// Notes the nonce that a response brings. If the response refuses the proof for want of a nonce, and brings
+    /// another one than the proof had, returns that: then the request is worth repeating with it, once. Another
+    /// request's would be used up if a nonce is good for one.
+    @discardableResult
+    func learn(from response: HTTPResponse, to request: HTTPRequest, sentWith nonce: String?) -> String? {
+        guard let next = response.headers[Self.nonceHeader], !next.isEmpty else { return nil }
         nonces[request.url.origin] = next
-        return next != nonce && Self.wantsNonce(response)
+        return next != nonce && Self.wantsNonce(response) ? next : nil
     }
 
     /// An API says so with a challenge, an authorization server with an error in the body (RFC 9449, 8 and 9).

@@ -43,6 +43,30 @@ public struct Rejection: Sendable, Hashable {
         guard let found = headers.tokenError, found.code == HTTPHeaders.insufficientScope else { return nil }
         return found.challenge["scope"]?.split(separator: " ").map(String.init) ?? []
     }
+    /// How a user has to sign in for a request (RFC 9470).
+    public struct RequiredSignIn: Sendable, Hashable {
+        /// The names of the means by which the user has to sign in, the best first; empty if the server names none.
+        public let acrValues: [String]
+        /// How long ago the sign-in may be; `nil` if the server does not say.
+        public let maxAge: Duration?
+    }
+
+    /// How the user has to sign in, if the server has refused the token because of the sign-in behind it (RFC 9470);
+    /// `nil` if that is not the reason.
+    ///
+    /// Sign the user in again as the server wants:
+    ///
+    ///     if let required = rejection.requiredSignIn {
+    ///         await tokens.signIn(try await oauth.signIn(using: browser, parameters: required.parameters))
+    ///     }
+    ///
+    /// Such a refusal starts no refresh: a new token would have the same sign-in behind it.
+    public var requiredSignIn: RequiredSignIn? {
+        guard let found = headers.tokenError, found.code == HTTPHeaders.insufficientAuthentication else { return nil }
+        let values = found.challenge["acr_values"]?.split(separator: " ").map(String.init) ?? []
+        let age = found.challenge["max_age"].flatMap { FieldParser.wholeNumber($0[...]) }
+        return RequiredSignIn(acrValues: values, maxAge: age.map { .seconds($0) })
+    }
     var call = FailedCall(mayHaveReachedServer: true)
     var cacheStatus = Uncompared<CacheStatus>()
     /// Decodes with the decoder of the client that received the response.
@@ -110,6 +134,7 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
             if requiredScopes != nil {
                 return "\(response)\(scopes.isEmpty ? "; the token has too few scopes" : scopes)".printable
             }
+            if requiredSignIn != nil { return "\(response); the user has to sign in again, as `requiredSignIn` says" }
             let advice = status == 401 ? "sign in, or check the credentials" : "you are not allowed to do this"
             return "\(response); \(advice)"
         case 404: return "\(response); there is no such resource"

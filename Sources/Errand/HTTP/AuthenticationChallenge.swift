@@ -17,11 +17,15 @@ extension HTTPHeaders {
 
     /// The error of a token that has too few scopes (RFC 6750, 3.1).
     static let insufficientScope = "insufficient_scope"
+    /// The error of a user who has not signed in recently enough, or by other means than the server wants (RFC 9470).
+    static let insufficientAuthentication = "insufficient_user_authentication"
     /// The error of a proof without the nonce that the server wants (RFC 9449, 9).
     static let wantedNonce = "use_dpop_nonce"
-    /// The errors that another token would not help against: it would have the same scopes, and the same key would
-    /// sign its proofs.
-    static let errorsBesideToken = [insufficientScope, wantedNonce, "invalid_dpop_proof"]
+    /// The errors that another token would not help against: it would have the same scopes and the same sign-in behind
+    /// it, and the same key would sign its proofs.
+    static let errorsBesideToken = [
+        insufficientScope, insufficientAuthentication, wantedNonce, "invalid_dpop_proof",
+    ]
 
     /// The first error that a challenge for a token names (RFC 6750, 3, and RFC 9449, 7.1), and the challenge; `nil` if
     /// there is none.

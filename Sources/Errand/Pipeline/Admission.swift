@@ -93,24 +93,23 @@ struct Admission: Layer {
         let first = try await proven(request, by: sender, context)
         let response = try await next(first.request, context)
         guard hasArrived(in: context.transmission) else { return response }
-        let isWorthRepeating =
-            sender.key?.learn(from: response, to: first.request, sentWith: first.nonce) ?? false
-        guard isWorthRepeating, request.body?.isReplayable ?? true else {
+        let nonce = sender.key?.learn(from: response, to: first.request, sentWith: first.nonce)
+        guard let nonce, request.body?.isReplayable ?? true else {
             return note(response, signedIn: context)
         }
         context.isUrgent = true
         try await takePermit(for: &context)
-        let second = try await proven(request, by: sender, context)
+        let second = try await proven(request, by: sender, context, nonce: nonce)
         let final = try await next(second.request, context)
         guard hasArrived(in: context.transmission) else { return final }
-        _ = sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
+        sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
         return note(final, signedIn: context)
     }
 
     /// Returns the request with proofs for one send, and the nonce in the proof of the key.
     @inline(never)
     private func proven(
-        _ request: HTTPRequest, by sender: SenderProof, _ context: CallContext
+        _ request: HTTPRequest, by sender: SenderProof, _ context: CallContext, nonce: String? = nil
     ) async throws(ServiceError) -> (request: HTTPRequest, nonce: String?) {
         let transmission = context.transmission
         var request = request
@@ -121,7 +120,8 @@ struct Admission: Layer {
             request = try await transmission.runInChild { () async throws(ServiceError) in try await app(unproven) }
         }
         guard let key = sender.key else { return (request, nil) }
-        let proof = try key.proof(of: request, token: context.accessToken, at: transmission.time.date)
+        let proof = try key.proof(
+            of: request, token: context.accessToken, nonce: nonce, at: transmission.time.date)
         request.headers[TokenProver.header] = proof.text
         return (request, proof.nonce)
     }
@@ -170,6 +170,7 @@ struct Admission: Layer {
     ) throws(ServiceError) -> (prover: TokenProver?, isRefreshDue: Bool)? {
         let current = try tokens.live.currentToken(of: session)
         guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
+        if let misfit = token.misfit { throw misfit }
         request.headers["Authorization"] = token.authorization
         context.accessToken = token.accessToken
         let prover = token.proofKey.map { TokenProver(key: $0, nonces: tokens.proofNonces) }

@@ -21,7 +21,7 @@ struct Replay: Layer {
     private func isRefused(_ request: HTTPRequest, by response: HTTPResponse) -> Bool {
         // A 401 after a redirect to another origin says nothing about our token, because that request did not carry it.
         response.status == 401 && !response.headers.refusesNotToken && response.provenance.accessToken != nil
-            && tokens.isRefreshable && request.body?.isReplayable ?? true
+            && tokens.isRefreshable && request.body?.isReplayable ?? true && tokens.live.mayReplay(to: request.place)
     }
 
     @inline(never)
@@ -40,8 +40,13 @@ struct Replay: Layer {
         // The replay is not replayed, even after a second 401: whatever is wrong, another token would not help.
         let final = try await next(request, replay)
         if final.status == 401, !final.headers.refusesNotToken, let refused = final.provenance.accessToken {
-            tokens.live.refuseReplay(with: refused)
+            tokens.live.refuseReplay(with: refused, of: request.place)
         }
         return final
     }
+}
+
+extension HTTPRequest {
+    /// The endpoint that it is for.
+    fileprivate var place: String { "\(method) \(url.origin)\(url.path)" }
 }

@@ -143,7 +143,10 @@ public struct OAuth: Sendable {
     ///
     /// If the response has no new refresh token, ID token or scopes, the old ones stay. A new ID token of another user
     /// ends the session. One that fails another check, because the machine's clock is wrong for example, is dropped and
-    /// the old one stays: the server may have replaced the refresh token, so the new token must not be lost.
+    /// the old one stays: the server may have replaced the refresh token, so the new token must not be lost. Nor is it
+    /// lost because something else in the response cannot be read: that counts as missing, and is reported as
+    /// ``ClientEvent/Kind/warned(_:)`` by the client of the server. A token of another type is kept, and never sent as
+    /// one of the type that was expected.
     ///
     /// A refusal is `.rejected`, with the server's code. The store ends the session if that code says that the token is
     /// refused, such as `invalid_grant`, and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the
@@ -152,7 +155,7 @@ public struct OAuth: Sendable {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
-        let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey)
+        let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey, known: old.scopes)
         var token = issued.token
         do throws(ServiceError) {
             token = try checked(issued, scopes: [], subject: old.claims?.subject)

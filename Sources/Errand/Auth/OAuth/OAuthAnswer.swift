@@ -1,7 +1,7 @@
 /// A successful response of a token endpoint (RFC 6749, 5.1).
 ///
-/// A member of the wrong type is an error, with one exception: a lifetime may be text, because well-known servers write
-/// it so.
+/// Only the access token has to be there. Whatever else cannot be read counts as missing, and is named in `unread`: the
+/// server may have replaced the refresh token, so an answer must not be lost because of a member beside it (T22).
 struct OAuthAnswer: Decodable, Sendable {
     /// An error that some servers send with a success status.
     struct Refusal: Sendable {
@@ -26,6 +26,8 @@ struct OAuthAnswer: Decodable, Sendable {
     /// The ID token, unchecked.
     var idToken: String?
     var error: Refusal?
+    /// The names of the members that could not be read, as the server writes them.
+    var unread: [String] = []
 
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: MemberName.self)
@@ -42,11 +44,25 @@ struct OAuthAnswer: Decodable, Sendable {
         guard !access.isEmpty, HTTPSyntax.isFieldValue(access) else {
             throw members.misfit(String.self, "access_token", "characters that a header cannot contain")
         }
-        refresh = try members.text("refresh_token", "refreshToken")
-        type = try members.text("token_type", "tokenType")
-        idToken = try members.text("id_token", "idToken")
-        scopes = try members.text("scope", "scope")?.split(separator: " ").map(String.init)
-        lifetime = try members.seconds("expires_in", "expiresIn").map { min($0, Self.longest) }
+        var unread: [String] = []
+        func readable<Value>(_ name: MemberName, _ camelName: MemberName, _ read: () throws -> Value?) -> Value? {
+            do {
+                return try read()
+            } catch {
+                unread.append(members.name(name, camelName).stringValue)
+                return nil
+            }
+        }
+        func text(_ name: MemberName, _ camelName: MemberName) -> String? {
+            readable(name, camelName) { try members.text(name, camelName) }
+        }
+        refresh = text("refresh_token", "refreshToken")
+        type = text("token_type", "tokenType")
+        idToken = text("id_token", "idToken")
+        scopes = readable("scope", "scope") { try members.scopes() }
+        lifetime = readable("expires_in", "expiresIn") { try members.seconds("expires_in", "expiresIn") }
+            .map { min($0, Self.longest) }
+        self.unread = unread
         // No standard names it, so nothing depends on it.
         let refreshSeconds =
             (try? members.seconds("refresh_token_expires_in", "refreshTokenExpiresIn"))
@@ -61,29 +77,37 @@ extension KeyedDecodingContainer<MemberName> {
         contains("access_token") ? "access_token" : contains("accessToken") ? "accessToken" : nil
     }
 
+    /// Returns the name of a member as the server writes it, or the standard, if the member is missing. A decoder may
+    /// have converted the names.
+    func name(_ name: Key, _ camelName: Key) -> Key { contains(camelName) ? camelName : name }
+
     /// Returns the text of that member; `nil` if it is missing, null or empty.
     fileprivate func text(_ name: Key, _ camelName: Key) throws -> String? {
-        let text = try decodeIfPresent(String.self, forKey: contains(name) ? name : camelName)
+        let text = try decodeIfPresent(String.self, forKey: self.name(name, camelName))
         return text?.isEmpty == false ? text : nil
+    }
+
+    /// Returns the scopes, which some servers write as a list; `nil` if they are missing or null.
+    fileprivate func scopes() throws -> [String]? {
+        if let list = try? decode([String].self, forKey: "scope") { return list.isEmpty ? nil : list }
+        return try text("scope", "scope")?.split(separator: " ").map(String.init)
     }
 
     /// Returns the seconds of that member; `nil` if it is missing, null or 0.
     fileprivate func seconds(_ name: Key, _ camelName: Key) throws -> Double? {
         guard let seconds = try number(name, camelName) else { return nil }
-        guard seconds >= 0 else {
-            throw misfit(Double.self, contains(name) ? name : camelName, "a negative number")
-        }
+        guard seconds >= 0 else { throw misfit(Double.self, self.name(name, camelName), "a negative number") }
         return seconds > 0 ? seconds : nil
     }
 
     /// Returns the number of that member, which may be text, because well-known servers write it so; `nil` if it is
     /// missing or null.
     func number(_ name: Key, _ camelName: Key) throws -> Double? {
-        let key = contains(name) ? name : camelName
+        let key = self.name(name, camelName)
         guard contains(key), try !decodeNil(forKey: key) else { return nil }
         // A value that is not text has to be a number, and the error says so then.
         let text = try? decode(String.self, forKey: key)
-        let number = try text.map(Double.init) ?? decode(Double.self, forKey: key)
+        let number = try text.map { Double($0.trimmed) } ?? decode(Double.self, forKey: key)
         guard let number, number.isFinite else { throw misfit(Double.self, key, "text that is not a number") }
         return number
     }

@@ -14,6 +14,8 @@ extension OAuth {
         var needsSecret = false
         /// Whether it signs a user of this app in, so that an ID token is about that user.
         private(set) var signsIn = false
+        /// Whether it replaces a token, which may be lost with the answer.
+        private(set) var isRefresh = false
         /// A description of what is missing; `nil` if nothing is.
         var problem: String?
 
@@ -83,7 +85,9 @@ extension OAuth {
 
         /// A refresh token (RFC 6749, 6).
         static func refresh(_ token: String) -> Grant {
-            Grant("refresh_token", parameters: ["refresh_token": token])
+            var grant = Grant("refresh_token", parameters: ["refresh_token": token])
+            grant.isRefresh = true
+            return grant
         }
     }
 

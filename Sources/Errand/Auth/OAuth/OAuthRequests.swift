@@ -12,33 +12,53 @@ struct IssuedToken: Sendable {
 
 /// The requests to the endpoints of an authorization server at which the app proves itself.
 extension OAuth {
-    /// Requests a token.
+    /// Requests a token. `known` are the scopes that the user has granted before, which the request does not name.
     func answer(
         to grant: Grant, scopes: [String], parameters: QueryItems = [:], retry: RetryPolicy? = nil,
-        key: SigningKey? = nil
+        key: SigningKey? = nil, known: [String]? = nil
     ) async throws(ServiceError) -> IssuedToken {
-        let key = key ?? proofKey
+        let (key, place) = (key ?? proofKey, try server.token)
         let tokenType = key == nil ? self.tokenType : TokenProver.header
         if let problem = app.problem(of: grant) { throw .badSetting(problem) }
         let (reply, hiding) = try await post(
-            grant.parameters, scopes: scopes, parameters: parameters, to: try server.token, retry: retry,
+            grant.parameters, scopes: scopes, parameters: parameters, to: place, retry: retry,
             provenBy: key, as: OAuthAnswer.self)
-        let answer = reply.value
+        var answer = reply.value
         if let error = answer.error { throw Self.rejection(error, of: reply, hiding: hiding) }
-        if let type = answer.type, !type.equalsIgnoringCase(tokenType) {
+        var type = tokenType
+        if let named = answer.type, !named.equalsIgnoringCase(tokenType) {
             // A type that is not a plain word could be anything, even a secret.
-            let isWord = type.utf8.count <= 16 && type.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
-            throw .decodingFailed(
-                DecodingFailure(
-                    path: "token_type", expected: tokenType, found: isWord ? hiding.text(type) : "another type",
-                    status: reply.status))
+            let isWord = named.utf8.count <= 16 && named.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
+            let shown = isWord ? hiding.text(named) : "another type"
+            // Nothing is lost: the server has issued a token that this app cannot use.
+            guard grant.isRefresh else {
+                throw .decodingFailed(
+                    DecodingFailure(path: "token_type", expected: tokenType, found: shown, status: reply.status))
+            }
+            // It is sent as what it is, or not at all. What has a key is proven with it, whatever it is called.
+            if key == nil { type = isWord ? named : Token.unknownType }
+            answer.unread.append("token_type")
+        }
+        if !answer.unread.isEmpty {
+            let names = answer.unread.sorted().joined(separator: ", ")
+            place.warn("the answer of \(server) has members that cannot be read: \(names); they are left out")
         }
         let token = Token(
-            accessToken: answer.access, refreshToken: answer.refresh, type: tokenType,
+            accessToken: answer.access, refreshToken: answer.refresh, type: type,
             expiry: expiry(of: answer),
             refreshTokenExpiry: answer.refreshLifetime.map(server.time.date.addingTimeInterval),
-            scopes: answer.scopes ?? scopes, proofKey: key)
+            scopes: answer.scopes.map { Self.parted($0, like: known ?? scopes) } ?? scopes, proofKey: key)
         return IssuedToken(token: token, answer: answer)
+    }
+
+    /// Returns the scopes of an answer. Some servers part them by commas, which may also be part of a name: then one of
+    /// those that were asked for has a comma too.
+    private static func parted(_ scopes: [String], like asked: [String]) -> [String] {
+        let comma = UInt8(ascii: ",")
+        guard !asked.contains(where: { $0.utf8.contains(comma) }) else { return scopes }
+        return scopes.flatMap { scope in
+            scope.utf8.split(separator: comma).map { String(Substring($0)) }
+        }
     }
 
     /// Returns when an access token expires: as the server says, or else as the token itself does, if it is a JWT. That
@@ -60,14 +80,16 @@ extension OAuth {
     ///   - scopes: The scopes that were requested: with `openid` there has to be an ID token.
     ///   - nonce: The value that was sent with the sign-in.
     ///   - subject: The user whose token it has to be; `nil` for any.
+    ///   - demands: How the user had to sign in.
     func checked(
-        _ issued: IssuedToken, scopes: [String], nonce: String? = nil, subject: String? = nil
+        _ issued: IssuedToken, scopes: [String], nonce: String? = nil, subject: String? = nil,
+        demands: SignInDemands = SignInDemands()
     ) throws(ServiceError) -> Token {
         var token = issued.token
         guard scopes.contains(Self.identityScope) || issued.answer.idToken != nil, let issuer = metadata?.issuer else {
             return token
         }
-        try IDTokenCheck(issuer: issuer, clientID: app.id, nonce: nonce, subject: subject)
+        try IDTokenCheck(issuer: issuer, clientID: app.id, nonce: nonce, subject: subject, demands: demands)
             .check(issued.answer.idToken, at: server.time.date)
         token.idToken = issued.answer.idToken
         return token

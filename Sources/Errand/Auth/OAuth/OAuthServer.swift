@@ -28,6 +28,9 @@ struct OAuthServer: Sendable {
             return endpoint.authentication(.none).redirects(.never)
         }
 
+        /// Reports something about an answer to whoever listens to the client, and in a debug build on standard error.
+        func warn(_ text: String) { client.warn(text, about: "POST \(url ?? "token endpoint")") }
+
         /// Refuses to send secrets unencrypted to another machine that the client does not name; `allowsCleartext` is
         /// not meant for passwords.
         func refuseCleartext() throws(ServiceError) {

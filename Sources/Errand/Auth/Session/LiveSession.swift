@@ -89,10 +89,19 @@ final class LiveSession: Sendable {
     }
 
     /// Notes that the server has refused a replay with a token that had just replaced a refused one.
-    func refuseReplay(with access: String) {
+    func refuseReplay(with access: String, of place: String) {
         let now = time.now
-        state.withLock { $0.refuseReplay(with: access, at: now) }
+        state.withLock { $0.refuseReplay(with: access, of: place, at: now) }
     }
+
+    /// Whether a call to that endpoint may have the token replaced after a 401.
+    func mayReplay(to place: String) -> Bool {
+        let now = time.now
+        return state.withLock { $0.mayReplay(to: place, at: now) }
+    }
+
+    /// Whether the server has refused refreshes without a word before.
+    var isRefusedWithoutWords: Bool { state.withLock { $0.isRefusedWithoutWords } }
 
     // MARK: The first token
 

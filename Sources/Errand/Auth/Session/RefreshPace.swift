@@ -1,15 +1,15 @@
 /// The pace of a store's refreshes: less and less often after failures (T9), and not while new tokens are refused (T3).
 ///
-/// A refresh counts against the cap when its token meets a 401 before it was accepted anywhere, or in a replay. Tokens
-/// that the server accepts may be as short-lived as it likes (T12).
+/// A refresh counts against the cap when its token meets a 401, unless a request with that token was accepted before or
+/// is accepted later. Tokens that the server accepts may be as short-lived as it likes (T12).
 struct RefreshPace: Sendable {
     /// Five refused tokens within 30 seconds mean that new ones do not help.
     private static let cap = 5
     private static let window = Duration.seconds(30)
     private static let backoff = Backoff()
 
-    /// When the tokens arrived that the server then refused.
-    private var recent: [Instant] = []
+    /// The tokens that the server has refused, and when they arrived.
+    private var recent: [(access: String, came: Instant)] = []
     /// The newest token, until it is refused.
     private var newest: (access: String, came: Instant)?
     private var failures = 0
@@ -21,7 +21,7 @@ struct RefreshPace: Sendable {
     }
 
     func mayRefresh(at now: Instant) -> Bool {
-        recent.count { $0.duration(to: now) < Self.window } < Self.cap
+        recent.count { $0.came.duration(to: now) < Self.window } < Self.cap
     }
 
     mutating func succeeded(with token: Token, at now: Instant) {
@@ -38,8 +38,13 @@ struct RefreshPace: Sendable {
     mutating func refused(_ access: String, at now: Instant) {
         guard let newest, newest.access == access else { return }
         self.newest = nil
-        recent.removeAll { $0.duration(to: now) >= Self.window }
-        recent.append(newest.came)
+        recent.removeAll { $0.came.duration(to: now) >= Self.window }
+        recent.append(newest)
+    }
+
+    /// Notes that the server has accepted a token: so it is one endpoint that refuses it, and not the server.
+    mutating func accepted(_ access: String) {
+        recent.removeAll { $0.access == access }
     }
 
     mutating func failed(at now: Instant, random: Double) {

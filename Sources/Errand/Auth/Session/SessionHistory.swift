@@ -20,6 +20,9 @@ struct SessionHistory<Refresh: Equatable & Sendable>: Sendable {
     /// The access tokens that were replaced, the latest last; only a few, because a 401 seldom arrives late.
     private(set) var replaced: [String] = []
     var pace = RefreshPace()
+    var refusedPlaces = RefusedPlaces()
+    /// How often in a row the server has refused a refresh without a word.
+    var muteRefusals = 0
 
     /// Notes what is saved.
     mutating func noteFound(_ saved: SavedSession?) {

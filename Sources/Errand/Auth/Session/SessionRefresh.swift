@@ -158,7 +158,7 @@ final class SessionRefresh: Sendable {
             case .failure(let error):
                 // The server may have refused this refresh because of the one before, whose result has come since.
                 if exchange.hasLate(for: session) { continue }
-                guard !exchange.obtainsTokens, let expiry = error.endOfSession else {
+                guard !exchange.obtainsTokens, let expiry = end(because: error) else {
                     let (now, random) = (time.now, time.randomFraction())
                     store.change { $0.fail(promise, with: error, at: now, random: random) }
                     continue
@@ -173,6 +173,13 @@ final class SessionRefresh: Sendable {
                 await end(session, because: expiry, under: lock, on: store)
             }
         }
+    }
+
+    /// Returns why the session is over, if that error of a refresh says so.
+    private func end(because error: ServiceError) -> SessionExpiry? {
+        if let expiry = error.endOfSession { return expiry }
+        guard error.isMuteRefusal, live.isRefusedWithoutWords else { return nil }
+        return SessionExpiry(.refreshRefused, message: "it was refused three times without a reason", status: 400)
     }
 
     /// Returns the session whose token is to be exchanged, unless the cap forbids it (T3).

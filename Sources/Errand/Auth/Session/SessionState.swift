@@ -186,6 +186,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         // Most often it is the token that was accepted last: to compare it is cheaper than to keep it again.
         guard history.accepted != access, session?.token.accessToken == access else { return }
         history.accepted = access
+        history.pace.accepted(access)
     }
 
     /// Notes that the server has refused a token. Nothing changes if the token was replaced already (T2). A refused new
@@ -196,11 +197,21 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         if history.accepted != access { history.pace.refused(access, at: now) }
     }
 
-    /// Notes that the server has refused a token in a replay, just after another one was refused. It counts against the
-    /// cap even if other requests with it are accepted (T3).
-    mutating func refuseReplay(with access: String, at now: Instant) {
-        history.pace.refused(access, at: now)
+    /// Notes that an endpoint has refused a token in a replay, just after another one was refused. It counts against
+    /// the cap of that endpoint, and like any other refusal against that of the session (T3).
+    mutating func refuseReplay(with access: String, of place: String, at now: Instant) {
+        history.refusedPlaces.note(place, at: now)
+        if history.accepted != access { history.pace.refused(access, at: now) }
     }
+
+    /// Whether a call to that endpoint may have the token replaced after a 401, and be sent again (T3). If the server
+    /// refuses all new tokens, the refresh says so.
+    func mayReplay(to place: String, at now: Instant) -> Bool {
+        !history.pace.mayRefresh(at: now) || history.refusedPlaces.mayReplay(at: place, now)
+    }
+
+    /// Whether the server has refused refreshes without a word before, so that one more ends the session (T21).
+    var isRefusedWithoutWords: Bool { history.muteRefusals >= 2 }
 
     // MARK: A refresh
 
@@ -250,6 +261,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
         guard session(for: refresh) != nil else { return discard(newer.token, of: newer.id) }
         history.pace.succeeded(with: newer.token, at: now)
+        history.muteRefusals = 0
         let event = history.awaitsToken ? TokenEvent.signedIn : .refreshed
         adopt(newer)
         return finish(refresh, with: .success(newer.token)) + [.send(event)]
@@ -261,6 +273,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     ) -> [Action] {
         guard session(for: refresh) != nil else { return [] }
         history.pace.failed(at: now, random: random)
+        history.muteRefusals = error.isMuteRefusal ? history.muteRefusals + 1 : 0
         return finish(refresh, with: .failure(error))
     }
 

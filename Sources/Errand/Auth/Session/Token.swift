@@ -91,6 +91,21 @@ public struct Token: Sendable, Hashable, Codable {
         refreshTokenExpiry = refreshTokenExpiry ?? old.refreshTokenExpiry
     }
 
+    /// The type of a token whose own has no name that could stand in a header.
+    static let unknownType = "Unknown"
+
+    /// Why no request can be signed with it; `nil` if one can.
+    var misfit: ServiceError? {
+        guard proofKey == nil, type.equalsIgnoringCase(TokenProver.header) || type == Self.unknownType else {
+            return nil
+        }
+        return .badSetting(
+            """
+            the server has issued a token of \(type == Self.unknownType ? "an unknown type" : "the type DPoP"), which \
+            cannot be sent; for tokens that are bound to a key, use `OAuth.bindingTokens(to:)`
+            """)
+    }
+
     /// The value of the `Authorization` header.
     var authorization: String { "\(type) \(accessToken)" }
 }

@@ -141,8 +141,19 @@ struct OAuthDiscoveryTests {
             #expect(await refusal(of: document)?.path == "")
         }
         #expect(await refusal(of: #"{"issuer":["https://login.test"]}"#)?.path == "issuer")
-        let wrong = Self.document(Self.issuer, #","code_challenge_methods_supported":"S256""#)
-        #expect(await refusal(of: wrong)?.path == "code_challenge_methods_supported")
+        // What is not needed counts as missing.
+        let odd = [
+            #","code_challenge_methods_supported":"S256""#, #","scopes_supported":7"#, #","grant_types_supported":[7]"#,
+            #","mtls_endpoint_aliases":[]"#, #","revocation_endpoint":7"#, #","userinfo_endpoint":[]"#,
+            #","authorization_response_iss_parameter_supported":"true""#,
+        ]
+        for member in odd {
+            let network = scripted()
+            network.on(.get, "*", .json(Self.document(Self.issuer, member)))
+            let metadata = try #require(try await discover(Self.issuer, on: network).metadata)
+            #expect(metadata.issuer == Self.issuer && metadata.revocationEndpoint == nil)
+            #expect(metadata.namesIssuerInRedirect == member.contains("iss_parameter"))
+        }
         let network = scripted()
         let padding = String(repeating: " ", count: 1 << 20)
         network.on(.get, "*", .json(Self.document(Self.issuer) + padding))

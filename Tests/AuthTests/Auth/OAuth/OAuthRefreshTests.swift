@@ -101,7 +101,7 @@ struct OAuthRefreshTests {
         "T9: a temporary failure leaves the store and its saved session untouched; the next call tries again",
         arguments: [
             .failure(.reset), .status(503), .status(403, body: #"{"error":"forbidden"}"#), .status(429),
-            .json(#"{"access_token":"a","token_type":"mac"}"#), .json("{}"), .json(#"{"access_token":7}"#),
+            .json("{}"), .json(#"{"access_token":7}"#),
             .status(200, headers: ["Content-Type": "text/html"], body: "<html>"),
         ] as [ScriptedReply])
     func passing(reply: ScriptedReply) async throws {

@@ -56,10 +56,12 @@ struct OAuthSecretsTests {
                 // A response can echo only what was in its own request.
                 let grant = OAuth.Grant.password(username: "ann", password: Planted.password)
                 let signIn = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
-                expect(signIn, hides: own + [Planted.password])
+                // Of an answer to a refresh, only what is odd is left out.
+                let isOdd = status == 200 && (answer.contains("expires_in") || answer.contains("token_type"))
+                if !isOdd || signIn != nil { expect(signIn, hides: own + [Planted.password]) }
                 await tokens.signIn(Token(accessToken: "old", refreshToken: Planted.refresh, expiry: scene.clock.date))
                 let refresh = await failure(of: tokens.token)
-                expect(refresh, hides: own + [Planted.refresh])
+                if isOdd { #expect(refresh == nil) } else { expect(refresh, hides: own + [Planted.refresh]) }
                 await scene.login.shutdown()
                 for await event in events {
                     let text = printed(event) + LogFormatter().line(for: event)

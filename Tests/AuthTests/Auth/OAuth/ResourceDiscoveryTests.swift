@@ -153,4 +153,43 @@ struct ResourceDiscoveryTests {
             #expect(network.sent.isEmpty)
         }
     }
+
+    @Test(
+        "S12: a server that an API names shows its own page, or names itself in redirects, or is one that is trusted",
+        arguments: [
+            ("https://login.test/in", false, [], true), ("https://honest.test/in", false, [], false),
+            ("https://honest.test/in", true, [], true), ("https://honest.test/in", false, ["https://login.test"], true),
+            ("https://honest.test/in", false, ["https://other.test"], false),
+            ("https://login.test:444/in", false, [], false),
+        ] as [(String, Bool, Set<String>, Bool)])
+    func mixUp(page: String, namesItself: Bool, trusted: Set<String>, isRight: Bool) async throws {
+        let network = scripted()
+        network.on(.get, "/.well-known/oauth-protected-resource/v1", Self.document())
+        let members = [
+            #""issuer":"https://login.test""#, #""authorization_endpoint":"\#(page)""#,
+            #""token_endpoint":"https://login.test/token""#,
+            #""authorization_response_iss_parameter_supported":\#(namesItself)"#,
+        ]
+        network.on(
+            .get, "https://login.test/.well-known/oauth-authorization-server",
+            ScriptedReply.json("{\(members.joined(separator: ","))}").always)
+        let outcome = await Result { () async throws(ServiceError) in
+            try await OAuth.discover(
+                for: Self.api, client: .public(id: "tool"), trustedIssuers: trusted, configure(network))
+        }
+        switch outcome {
+        case .success(let oauth): #expect(isRight && oauth.metadata?.authorizationEndpoint == page)
+        case .failure(let error): #expect(!isRight && error.refusedPath == "authorization_endpoint")
+        }
+        guard !isRight else { return }
+        // A server that the program knows may have its page anywhere.
+        let known = scripted()
+        known.on(.get, "/.well-known/oauth-protected-resource/v1", Self.document())
+        known.on(
+            .get, "https://login.test/.well-known/oauth-authorization-server",
+            ScriptedReply.json("{\(members.joined(separator: ","))}"))
+        let oauth = try await OAuth.discover(
+            for: Self.api, client: { $0 == "https://login.test" ? .public(id: "tool") : nil }, configure(known))
+        #expect(oauth.metadata?.authorizationEndpoint == page)
+    }
 }

@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Testing
@@ -59,5 +59,35 @@ struct StepUpTests {
             }
             #expect(rejection.requiredScopes == scopes)
         }
+    }
+
+    @Test("a refusal because of the sign-in says what the server wants, and starts no refresh")
+    func signIn() async {
+        let network = scripted()
+        let code = #"Bearer error="insufficient_user_authentication""#
+        let cases: [(String, [String], Duration?)] = [
+            (#"\#(code), acr_values="gold silver", max_age="5""#, ["gold", "silver"], .seconds(5)),
+            (#"\#(code), max_age=600"#, [], .seconds(600)), (#"\#(code), acr_values="gold""#, ["gold"], nil),
+            (#"\#(code), max_age="soon""#, [], nil),
+        ]
+        network.on(.get, "/pay") { cases.map { .status(401, headers: ["WWW-Authenticate": $0.0]) } }
+        let refreshes = Noted(0)
+        let client = await client(network, refreshes: refreshes)
+        for (_, values, age) in cases {
+            let error = await failure { () async throws(ServiceError) in
+                try await client.run(Endpoint<NoContent>.get("/pay"))
+            }
+            guard case .rejected(let rejection) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(rejection.requiredSignIn == .init(acrValues: values, maxAge: age))
+            #expect(rejection.requiredScopes == nil && rejection.code == "insufficient_user_authentication")
+            #expect("\(rejection)".contains("the user has to sign in again"))
+        }
+        #expect(refreshes.value == 0 && network.sent.count == cases.count)
+        let required = Rejection.RequiredSignIn(acrValues: ["gold", "silver"], maxAge: .seconds(5))
+        #expect(required.parameters.encoded == "acr_values=gold%20silver&max_age=5")
+        #expect(Rejection(status: 401).requiredSignIn == nil)
     }
 }

@@ -70,7 +70,7 @@ private struct SessionWalk {
         case 2: state.load(disk)
         case 3: state.accept(anySession().token.accessToken)
         case 4: state.refuse(anySession().token.accessToken, of: id, at: now)
-        case 5: state.refuseReplay(with: anySession().token.accessToken, at: now)
+        case 5: state.refuseReplay(with: anySession().token.accessToken, of: "GET /x", at: now)
         case 6, 7:
             latest += 1
             return state.startRefresh(latest, of: id)

@@ -62,6 +62,12 @@ struct ShortLifeTests {
             }
         }
         #expect(scene.server.refreshes.count == 5)
+        // The session is not blocked: a token that expires is replaced.
+        try await scene.clock.runTest {
+            scene.server.refuseAccess(of: "ann")
+            _ = try await scene.me()
+        }
+        #expect(scene.server.refreshes.count == 6)
     }
 
     @Test("T3: a new session begins with a count and a pace of its own")

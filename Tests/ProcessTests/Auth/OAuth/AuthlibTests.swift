@@ -229,7 +229,7 @@ struct AuthlibTests {
         let token = try await oauth.signIn(scopes: ["read"], using: browser)
         #expect(try await server.me(token) == ["user": "ann", "scope": "read"])
         let page = try #require(pages.value.first)
-        #expect(try await page.value.contains("You can go back now"))
+        #expect(try await page.value.contains("You are signed in"))
     }
 }
 #endif

@@ -36,7 +36,7 @@ struct DevicePolls: Sendable {
         case .rateLimited(let limited):
             failures += 1
             return .poll(after: max(pause, limited.retryAfter ?? .zero))
-        case _ where error.isTransient: failures += 1
+        case _ where error.isTransient || error.isPage: failures += 1
         default: return .fail(error)
         }
         return .poll(after: pause)
@@ -46,5 +46,17 @@ struct DevicePolls: Sendable {
         guard failures > 0 else { return interval }
         // 2^6 intervals exceed every limit.
         return max(interval, min(interval * (1 << min(failures, 6)), Self.longestPause))
+    }
+}
+
+extension ServiceError {
+    /// Whether something on the way has answered with a page for people, such as a hotel's network.
+    fileprivate var isPage: Bool {
+        switch self {
+        case .rejected(let rejection): rejection.code == nil && rejection.body.first == UInt8(ascii: "<")
+        case .decodingFailed(let failure):
+            failure.path.isEmpty && ["text/html", "a page of HTML or XML"].contains(failure.found)
+        default: false
+        }
     }
 }

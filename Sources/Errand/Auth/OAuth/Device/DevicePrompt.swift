@@ -45,7 +45,7 @@ struct DeviceAnswer: Decodable, Sendable {
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: MemberName.self)
         func key(_ name: MemberName, _ camelName: MemberName) -> MemberName {
-            members.contains(name) ? name : camelName
+            members.name(name, camelName)
         }
         func wrong(_ key: MemberName, _ found: String) -> DecodingError {
             .typeMismatch(
@@ -65,7 +65,8 @@ struct DeviceAnswer: Decodable, Sendable {
         userCode = try text(key("user_code", "userCode"))
         // Google wrote it so before there was a standard.
         let standard = key("verification_uri", "verificationUri")
-        let addressKey = members.contains(standard) ? standard : key("verification_url", "verificationUrl")
+        let older = key("verification_url", "verificationUrl")
+        let addressKey = members.contains(standard) || !members.contains(older) ? standard : older
         address = try page(members.decode(String.self, forKey: addressKey), addressKey)
         let completeKey = key("verification_uri_complete", "verificationUriComplete")
         let completeText = try members.decodeIfPresent(String.self, forKey: completeKey)

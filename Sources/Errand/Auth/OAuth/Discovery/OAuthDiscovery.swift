@@ -10,7 +10,8 @@ extension OAuth {
     /// endpoints that are encrypted like it; otherwise this throws `.decodingFailed`, with the name of the member as
     /// the path. A server without a document is `.rejected`, with the status of its first response.
     ///
-    /// If you know only the API, let it name the server: ``discover(for:client:tokenType:parameters:_:)``.
+    /// If you know only the API, let it name the server:
+    /// ``discover(for:client:trustedIssuers:tokenType:parameters:_:)``.
     ///
     /// - Parameters:
     ///   - issuer: The issuer, an https URL without a query. Plain http is accepted on this machine only.

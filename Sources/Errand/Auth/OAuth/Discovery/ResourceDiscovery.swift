@@ -9,18 +9,25 @@ extension OAuth {
     /// used. If none is, this throws the error of the first. Use this if your app has the same id everywhere, and no
     /// secret; ``discover(for:tokenType:parameters:client:_:)`` has credentials for each server.
     ///
+    /// An API may name a server of its own that shows users the page of another server, and would have the code of that
+    /// one redeemed at its own token endpoint (RFC 9700, 4.4). So the server must name itself in redirects (RFC 9207),
+    /// or have its page at the origin of its issuer, or be one that you trust. Otherwise this throws `.decodingFailed`
+    /// with the path `authorization_endpoint`.
+    ///
     /// - Parameters:
     ///   - resource: The https URL of the API, as it names itself. Plain http is accepted on this machine only.
     ///   - client: The app as the servers know it.
+    ///   - trustedIssuers: The servers that may have their page at another origin; none by default.
     ///   - tokenType: The only accepted type of token, `Bearer` by default.
     ///   - parameters: Further parameters of every request, such as a `resource` (RFC 8707) or a tenant.
     ///   - configure: Configures the clients, one for each origin. Their `environment` is replaced.
     public static func discover(
-        for resource: String, client: Client, tokenType: String = "Bearer", parameters: QueryItems = [:],
-        _ configure: (inout Configuration) -> Void = { _ in }
+        for resource: String, client: Client, trustedIssuers: Set<String> = [], tokenType: String = "Bearer",
+        parameters: QueryItems = [:], _ configure: (inout Configuration) -> Void = { _ in }
     ) async throws(ServiceError) -> OAuth {
         try await discover(
-            for: resource, tokenType: tokenType, parameters: parameters, client: { _ in client }, configure)
+            for: resource, trusting: trustedIssuers, tokenType: tokenType, parameters: parameters,
+            client: { _ in client }, configure)
     }
 
     /// Finds the authorization server of an API, for an app with other credentials at each server.
@@ -29,7 +36,9 @@ extension OAuth {
     ///         issuer == "https://login.example.com" ? .basic(id: "pins", secret: secret) : nil
     ///     }
     ///
-    /// The API says which servers there are, so a secret must go to the server that has issued it, and to no other.
+    /// The API says which servers there are, so a secret must go to the server that has issued it, and to no other. A
+    /// server for which the closure has credentials is one that you trust: return none for an issuer that you do not
+    /// know.
     ///
     /// - Parameters:
     ///   - resource: The https URL of the API, as it names itself. Plain http is accepted on this machine only.
@@ -42,6 +51,15 @@ extension OAuth {
         for resource: String, tokenType: String = "Bearer", parameters: QueryItems = [:],
         client: (_ issuer: String) -> Client?, _ configure: (inout Configuration) -> Void = { _ in }
     ) async throws(ServiceError) -> OAuth {
+        try await discover(
+            for: resource, trusting: nil, tokenType: tokenType, parameters: parameters, client: client, configure)
+    }
+
+    /// - Parameter trusted: The servers that may have their page anywhere; `nil` for all.
+    private static func discover(
+        for resource: String, trusting trusted: Set<String>?, tokenType: String, parameters: QueryItems,
+        client: (_ issuer: String) -> Client?, _ configure: (inout Configuration) -> Void
+    ) async throws(ServiceError) -> OAuth {
         var configuration = Configuration(ServerEnvironment(name: "API", baseURL: resource))
         configure(&configuration)
         let discovery = try ResourceDiscovery(resource, configuration)
@@ -51,8 +69,10 @@ extension OAuth {
             guard let app = client(issuer) else { continue }
             do throws(ServiceError) {
                 let server = try discovery.server(issuer)
+                let metadata = try await server.metadata()
+                if trusted.map({ !$0.contains(issuer) }) ?? false { try metadata.refuseMixUp(at: server.url.origin) }
                 return OAuth(
-                    OAuthServer(try await server.metadata(), for: app, server.configuration), client: app,
+                    OAuthServer(metadata, for: app, server.configuration), client: app,
                     tokenType: tokenType, parameters: parameters)
             } catch {
                 if error == .cancelled { throw error }
@@ -61,6 +81,15 @@ extension OAuth {
         }
         let known = issuers.map { HTTPSyntax.quoted($0) }.joined(separator: ", ")
         throw failure ?? .badSetting("the app has no credentials for a server of the API; it names \(known)")
+    }
+}
+
+extension OAuth.ServerMetadata {
+    /// Refuses a server that nobody knows and whose page may be another server's (RFC 9700, 4.4).
+    fileprivate func refuseMixUp(at issuer: Origin) throws(ServiceError) {
+        guard let page = authorizationEndpoint, !namesIssuerInRedirect else { return }
+        guard let origin = (try? HTTPURL(page))?.origin, origin != issuer else { return }
+        throw .unlike("authorization_endpoint", expected: "a page of \(issuer)", found: "one of \(origin)")
     }
 }
 

@@ -91,24 +91,29 @@ extension OAuth.ServerMetadata: Decodable {
         case certificateEndpoints = "mtls_endpoint_aliases"
     }
 
-    /// Reads the document that the server publishes. Members that are not known are ignored.
+    /// Reads the document that the server publishes. Members that are not known are ignored, and those of another type
+    /// than they should have count as missing, except the issuer.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         issuer = try members.decodeIfPresent(String.self, forKey: .issuer)
-        authorizationEndpoint = try members.decodeIfPresent(String.self, forKey: .authorizationEndpoint)
-        tokenEndpoint = try members.decodeIfPresent(String.self, forKey: .tokenEndpoint)
-        deviceAuthorizationEndpoint = try members.decodeIfPresent(String.self, forKey: .deviceAuthorizationEndpoint)
-        revocationEndpoint = try members.decodeIfPresent(String.self, forKey: .revocationEndpoint)
-        pushedAuthorizationRequestEndpoint = try members.decodeIfPresent(
-            String.self, forKey: .pushedAuthorizationRequestEndpoint)
-        requiresPushedAuthorizationRequests =
-            try members.decodeIfPresent(Bool.self, forKey: .requiresPushedAuthorizationRequests) ?? false
-        codeChallengeMethods = try members.decodeIfPresent([String].self, forKey: .codeChallengeMethods)
-        namesIssuerInRedirect = try members.decodeIfPresent(Bool.self, forKey: .namesIssuerInRedirect) ?? false
-        scopes = try members.decodeIfPresent([String].self, forKey: .scopes)
-        grantTypes = try members.decodeIfPresent([String].self, forKey: .grantTypes)
+        func text(_ key: CodingKeys) -> String? { try? members.decode(String.self, forKey: key) }
+        func texts(_ key: CodingKeys) -> [String]? { try? members.decode([String].self, forKey: key) }
+        // What a server writes as text, it means.
+        func isTrue(_ key: CodingKeys) -> Bool {
+            (try? members.decode(Bool.self, forKey: key)) ?? (text(key)?.lowercased() == "true")
+        }
+        authorizationEndpoint = text(.authorizationEndpoint)
+        tokenEndpoint = text(.tokenEndpoint)
+        deviceAuthorizationEndpoint = text(.deviceAuthorizationEndpoint)
+        revocationEndpoint = text(.revocationEndpoint)
+        pushedAuthorizationRequestEndpoint = text(.pushedAuthorizationRequestEndpoint)
+        requiresPushedAuthorizationRequests = isTrue(.requiresPushedAuthorizationRequests)
+        codeChallengeMethods = texts(.codeChallengeMethods)
+        namesIssuerInRedirect = isTrue(.namesIssuerInRedirect)
+        scopes = texts(.scopes)
+        grantTypes = texts(.grantTypes)
         certificateEndpoints =
-            try members.decodeIfPresent([String: JSONValue].self, forKey: .certificateEndpoints)?
+            (try? members.decode([String: JSONValue].self, forKey: .certificateEndpoints))?
             .compactMapValues(\.string) ?? [:]
     }
 }

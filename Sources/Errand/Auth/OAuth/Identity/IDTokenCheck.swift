@@ -16,6 +16,8 @@ struct IDTokenCheck: Sendable {
     var nonce: String?
     /// The user whose session is being refreshed; `nil` at a sign-in.
     var subject: String?
+    /// How the user had to sign in.
+    var demands = SignInDemands()
 
     /// Throws `.decodingFailed` with the claim as the path, unless the token is good. A good one of another user than
     /// `subject` ends that session: `.sessionExpired`.
@@ -28,6 +30,10 @@ struct IDTokenCheck: Sendable {
         func refuse(_ name: String, _ expected: String) -> ServiceError {
             .unlike("id_token.\(name)", expected: expected, found: claims[name] == nil ? "nothing" : "another value")
         }
+        // First of all: nothing else that is wrong must hide that the session is another user's.
+        if let subject, let user = claims.subject, user != subject {
+            throw .sessionExpired(SessionExpiry(.refreshRefused, message: "the new ID token is that of another user"))
+        }
         guard claims.issuer == issuer else { throw refuse("iss", issuer) }
         guard let user = claims.subject, !user.isEmpty else { throw refuse("sub", "a user") }
         guard claims.audience.contains(clientID) else { throw refuse("aud", "the id of this app") }
@@ -36,13 +42,19 @@ struct IDTokenCheck: Sendable {
         guard authorized == nil ? claims.audience.count == 1 : authorized?.string == clientID else {
             throw refuse("azp", "the id of this app")
         }
-        // Before the expiry: a clock that is wrong must not hide that the session is another user's.
-        if let subject, user != subject {
-            throw .sessionExpired(SessionExpiry(.refreshRefused, message: "the new ID token is that of another user"))
-        }
         guard let expiry = token.seconds("exp"), expiry + Self.leeway > date.timeIntervalSince1970 else {
             throw refuse("exp", "a time in the future")
         }
         if let nonce, claims["nonce"]?.string != nonce { throw refuse("nonce", "that of this sign-in") }
+        if let maxAge = demands.maxAge {
+            let earliest = date.timeIntervalSince1970 - maxAge - Self.leeway
+            guard let signedIn = token.seconds("auth_time"), signedIn >= earliest else {
+                throw refuse("auth_time", "a sign-in within \(Int64(wholeSeconds: maxAge)) s")
+            }
+        }
+        // A server need not say by which means the user has signed in.
+        if !demands.acrValues.isEmpty, let used = claims["acr"]?.string, !demands.acrValues.contains(used) {
+            throw refuse("acr", demands.acrValues.joined(separator: " or "))
+        }
     }
 }

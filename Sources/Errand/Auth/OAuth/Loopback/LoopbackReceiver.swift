@@ -6,10 +6,12 @@ import Dispatch
 struct ReceiverLimits: Sendable {
     /// A browser has a few; when there is another one, the oldest is closed.
     var connections = 16
-    /// The bytes in the head of a request.
-    var head = 16 << 10
+    /// The bytes in the head of a request. Cookies of all ports of this machine come along.
+    var head = 64 << 10
     /// How long a connection may take for its request. Browsers open some ahead of need, which stay silent.
     var connectionTimeout = Duration.seconds(10)
+    /// How long the browser waits for the result of the sign-in, which its page tells.
+    var result = Duration.seconds(10)
     /// How long the browser may take to read the page and to close the connection.
     var farewell = Duration.milliseconds(500)
 }
@@ -17,7 +19,8 @@ struct ReceiverLimits: Sendable {
 /// Listens on this machine for the redirect of one sign-in (RFC 8252, 7.3).
 ///
 /// A thread of its own serves all connections, since they and the terminal may be silent for minutes. It ends with the
-/// answer or when the wait for it is canceled, and closes all sockets before the wait returns.
+/// answer or when the wait for it is canceled, and closes all sockets before the wait returns. If the page is to tell
+/// how the sign-in has ended, the wait returns before that, and only the connection of the answer stays.
 final class LoopbackReceiver: Sendable {
     /// The address at which it listens.
     let redirectURI: String
@@ -56,15 +59,17 @@ final class LoopbackReceiver: Sendable {
     /// - Parameters:
     ///   - isAnswer: Returns whether an address has the answer.
     ///   - begin: Runs first, on the thread of the receiver.
+    ///   - page: How the sign-in ends, for the page; if `nil`, the page does not wait for that.
     ///   - tell: Shows a message to whoever pastes lines.
     func answer(
-        isAnswer: @escaping @Sendable (String) -> Bool,
+        isAnswer: @escaping @Sendable (String) -> Bool, telling page: SignInOutcome? = nil,
         begin: @escaping @Sendable () -> Void = {},
         tell: @escaping @Sendable (String) -> Void = { StandardError.print($0) }
     ) async throws(ServiceError) -> String {
         let (result, ended) = (Promise<String, ServiceError>(), Promise<Void, Never>())
         let loop = ReceiverLoop(
-            address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer, tell: tell)
+            address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer, outcome: page,
+            find: { if page != nil { result.complete(.success($0)) } }, tell: tell)
         let hasThread = Self.start { [self] in
             begin()
             var sockets = listeners.withLock { listeners in
@@ -79,16 +84,21 @@ final class LoopbackReceiver: Sendable {
         guard hasThread else {
             throw .transport(TransportFailure(.outOfResources, "the system has no thread left"))
         }
-        let outcome: Result<String, ServiceError>
+        let found: Result<String, ServiceError>
         do throws(ServiceError) {
-            outcome = .success(try await result.value())
+            found = .success(try await result.value())
         } catch {
-            outcome = .failure(error)
+            found = .failure(error)
             wakeUp.raise()
         }
-        // The thread is awake now, and waits for nobody.
-        await ended.completion()
-        return try outcome.get()
+        if let page, case .success = found {
+            // The thread stays for the page, and so does what wakes it.
+            page.waits(for: ended) { [wakeUp] in wakeUp.raise() }
+        } else {
+            // The thread is awake now, and waits for nobody.
+            await ended.completion()
+        }
+        return try found.get()
     }
 
     private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {

@@ -11,7 +11,8 @@ import Darwin
 /// Serves the connections of a receiver, on its thread.
 ///
 /// A connection is reading its request, then writing the response, then waiting for the browser to close it: if it were
-/// closed before, the system might drop a page that the browser has not read yet.
+/// closed before, the system might drop a page that the browser has not read yet. The connection that brings the answer
+/// waits for the end of the sign-in before its response.
 struct ReceiverLoop: Sendable {
     private struct Connection {
         let socket: ReceiverSocket
@@ -21,6 +22,8 @@ struct ReceiverLoop: Sendable {
         /// When it is closed.
         var end: Instant
         var isAnswer = false
+        /// Whether it waits for the end of the sign-in.
+        var isWaiting = false
     }
 
     let address: ReceiverAddress
@@ -28,6 +31,10 @@ struct ReceiverLoop: Sendable {
     let wakeUp: ReceiverWakeUp
     let limits: ReceiverLimits
     let isAnswer: @Sendable (String) -> Bool
+    /// How the sign-in ends; `nil` if the page does not wait for that.
+    var outcome: SignInOutcome?
+    /// Takes the answer while the page waits.
+    var find: @Sendable (String) -> Void = { _ in }
     /// Shows a message to whoever pastes lines.
     let tell: @Sendable (String) -> Void
 
@@ -42,7 +49,10 @@ struct ReceiverLoop: Sendable {
             if answer != nil, !connections.contains(where: \.isAnswer) { return answer }
             let entries = entries(listeners, input, connections)
             guard let ready = wait(for: entries, until: connections.map(\.end).min()) else { return answer }
-            if ready[0] { return answer }
+            if ready[0] {
+                guard answer != nil, outcome?.hasSucceeded != nil else { return answer }
+                wakeUp.lower()
+            }
             connections = serve(connections, ready.suffix(connections.count), &answer)
             if answer != nil {
                 listeners = []
@@ -100,8 +110,21 @@ struct ReceiverLoop: Sendable {
         let now = SystemClock.now
         return zip(connections, ready).compactMap { connection, isReady in
             var connection = connection
+            if connection.isWaiting, let page = page(at: now, of: connection) {
+                return respond(page, to: &connection) ? connection : nil
+            }
             guard connection.end > now, !isReady || advance(&connection, &answer) else { return nil }
             return connection
+        }
+    }
+
+    /// Returns what to show on the page that waits for the end of the sign-in; `nil` if that is not known yet.
+    private func page(at now: Instant, of connection: Connection) -> ReceiverPage? {
+        switch outcome?.hasSucceeded {
+        case .some(true): .done
+        case .some(false): .failed
+        // The program takes longer than anybody looks at an empty page.
+        case .none: connection.end <= now ? .goesOn : nil
         }
     }
 
@@ -110,7 +133,7 @@ struct ReceiverLoop: Sendable {
         if let response = connection.response, !response.isEmpty { return write(response, to: &connection) }
         let progress = connection.socket.read(into: &connection.head, upTo: limits.head)
         guard case .bytes = progress else { return progress == .blocked }
-        guard connection.response == nil else {
+        guard connection.response == nil, !connection.isWaiting else {
             // What comes after the request is of no interest.
             connection.head = []
             return true
@@ -126,11 +149,15 @@ struct ReceiverLoop: Sendable {
         guard answer == nil, isAnswer(url) else { return respond(.notFound, to: &connection) }
         answer = url
         connection.isAnswer = true
-        return respond(.done, to: &connection)
+        guard outcome != nil else { return respond(.goesOn, to: &connection) }
+        (connection.isWaiting, connection.head) = (true, [])
+        connection.end = SystemClock.now.advanced(by: limits.result)
+        find(url)
+        return true
     }
 
     private func respond(_ page: ReceiverPage, to connection: inout Connection) -> Bool {
-        connection.head = []
+        (connection.head, connection.isWaiting) = ([], false)
         connection.end = SystemClock.now.advanced(by: limits.farewell)
         return write(page.bytes[...], to: &connection)
     }

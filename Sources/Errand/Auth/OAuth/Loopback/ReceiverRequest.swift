@@ -31,14 +31,18 @@ struct ReceiverRequest: Equatable {
 
 /// What a receiver responds with. Nothing of the request is in it.
 enum ReceiverPage {
-    case done, notFound, tooLarge
+    case done, failed, goesOn, notFound, tooLarge
 
     /// The whole response.
     var bytes: [UInt8] {
         let (status, text) =
             switch self {
             case .done:
-                ("200 OK", "<h1>You can go back now</h1><p>The sign-in goes on in the program. Close this page.</p>")
+                ("200 OK", "<h1>You are signed in</h1><p>You can go back to the program and close this page.</p>")
+            case .failed:
+                ("200 OK", "<h1>You are not signed in</h1><p>The program says why. You can close this page.</p>")
+            case .goesOn:
+                ("200 OK", "<h1>The sign-in goes on in the program</h1><p>You can close this page.</p>")
             case .notFound: ("404 Not Found", "<h1>Not found</h1>")
             case .tooLarge: ("431 Request Header Fields Too Large", "<h1>The request is too large</h1>")
             }

@@ -38,23 +38,42 @@ final class ReceiverSocket: Sendable {
         #endif
     }
 
-    /// Listens at the loopback addresses of those versions, all at one port; `nil` if the first has none. The others
-    /// are left out where they cannot be used.
+    /// So many ports are tried that the system has chosen: at another address, each may be in use.
+    private static let mostPorts = 16
+
+    /// Listens at the loopback addresses of those versions, all at one port; `nil` if the first has none, or if the
+    /// port of another is in use: the browser may choose that address, and the code would go to whoever listens there.
+    /// A version that the machine does not have is left out.
     static func listening(at families: [Family], port: Int?) -> (sockets: [ReceiverSocket], port: Int)? {
-        guard let first = families.first, let socket = bound(first, port: port ?? 0), let found = socket.port else {
-            return nil
+        for _ in 0..<(port == nil ? mostPorts : 1) {
+            if let found = attempt(families, port: port) { return found }
         }
-        let sockets = [socket] + families.dropFirst().compactMap { bound($0, port: found) }
+        return nil
+    }
+
+    private static func attempt(_ families: [Family], port: Int?) -> (sockets: [ReceiverSocket], port: Int)? {
+        guard let first = families.first, case .success(let socket) = bound(first, port: port ?? 0),
+            let found = socket.port
+        else { return nil }
+        var sockets = [socket]
+        for family in families.dropFirst() {
+            switch bound(family, port: found) {
+            case .success(let socket): sockets.append(socket)
+            case .failure(let error): if error.code == EADDRINUSE { return nil }
+            }
+        }
         guard sockets.allSatisfy({ listen($0.descriptor, 16) == 0 }) else { return nil }
         return (sockets, found)
     }
 
-    private static func bound(_ family: Family, port: Int) -> ReceiverSocket? {
+    private static func bound(_ family: Family, port: Int) -> Result<ReceiverSocket, SystemError> {
         let descriptor = socket(family == .four ? AF_INET : AF_INET6, stream, 0)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { return .failure(SystemError(errno)) }
         let result = ReceiverSocket(descriptor)
-        guard port == 0 || result.mayReusePort() else { return nil }
-        return result.bind(family, port: UInt16(clamping: port)) ? result : nil
+        guard port == 0 || result.mayReusePort(), result.bind(family, port: UInt16(clamping: port)) else {
+            return .failure(SystemError(errno))
+        }
+        return .success(result)
     }
 
     /// A port that was given may have been used a minute ago, by the sign-in before this one.
@@ -168,6 +187,12 @@ final class ReceiverWakeUp: Sendable {
     func raise() {
         // The pipe has room for what is written once.
         _ = write(writer, [0], 1)
+    }
+
+    /// Takes back what has woken the thread.
+    func lower() {
+        var byte: UInt8 = 0
+        _ = read(descriptor, &byte, 1)
     }
 
     deinit {

@@ -58,7 +58,7 @@ public struct SystemBrowser: Browser {
         try Task.checkCancellation()
         if let announce { announce(address) } else { Self.print(address, andPaste: acceptsPastedAddress) }
         let open = open ?? Self.openBySystem
-        return try await receiver.answer(isAnswer: page.isAnswered) { open(address) }
+        return try await receiver.answer(isAnswer: page.isAnswered, telling: page.outcome) { open(address) }
     }
 
     private static func print(_ address: String, andPaste acceptsPastedAddress: Bool) {

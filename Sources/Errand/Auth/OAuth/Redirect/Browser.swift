@@ -44,6 +44,8 @@ public struct CustomBrowser: Browser {
 public final class SignInPage: Sendable {
     private let begin: @Sendable (_ redirectURI: String) async throws(ServiceError) -> OAuth.SignInRequest
     private let begun = Lock<OAuth.SignInRequest?>(nil)
+    /// How the sign-in ends, for a page that tells it.
+    let outcome = SignInOutcome()
 
     init(_ begin: @escaping @Sendable (_ redirectURI: String) async throws(ServiceError) -> OAuth.SignInRequest) {
         self.begin = begin

@@ -47,8 +47,17 @@ extension OAuth {
                 .transport(TransportFailure(.other, "the browser failed with \(foreignName(of: $0))"))
             }
         }
-        guard let request = page.request else { throw .badSetting("the browser has not asked for the page's address") }
-        return try await request.token(redirectedTo: address)
+        do throws(ServiceError) {
+            guard let request = page.request else {
+                throw .badSetting("the browser has not asked for the page's address")
+            }
+            let token = try await request.token(redirectedTo: address)
+            await page.outcome.end(hasSucceeded: true)
+            return token
+        } catch {
+            await page.outcome.end(hasSucceeded: false)
+            throw error
+        }
     }
 
     /// Begins a sign-in whose answer comes later, in another request to a server of yours.
@@ -91,7 +100,8 @@ extension OAuth {
         }
         let page = HTTPURL(origin: endpoint.origin, path: endpoint.path, query: endpoint.query(replacing: query.items))
         return SignInRequest(
-            self, scopes: requested, redirectURI: redirectURI, secrets: secrets, address: page.absoluteString,
+            self, scopes: requested, redirectURI: redirectURI, secrets: secrets,
+            demands: SignInDemands(in: own, or: parameters), address: page.absoluteString,
             pushed: pushed)
     }
 
@@ -112,7 +122,7 @@ extension OAuth {
 
     /// Exchanges the code of a sign-in.
     func token(
-        for code: String, redirectURI: String, secrets: SignInSecrets, scopes: [String]
+        for code: String, redirectURI: String, secrets: SignInSecrets, demands: SignInDemands, scopes: [String]
     ) async throws(ServiceError) -> Token {
         let grant = Grant(
             "authorization_code",
@@ -120,8 +130,18 @@ extension OAuth {
         // The scopes were those of the page; the exchange has none (RFC 6749, 4.1.3).
         let issued = try await answer(to: grant, scopes: [])
         let nonce = scopes.contains(Self.identityScope) ? secrets.nonce : nil
-        var token = try checked(issued, scopes: scopes, nonce: nonce)
+        var token = try checked(issued, scopes: scopes, nonce: nonce, demands: demands)
         if token.scopes.isEmpty { token.scopes = scopes }
         return token
+    }
+}
+
+extension Rejection.RequiredSignIn {
+    /// The parameters of a sign-in that asks for it.
+    public var parameters: QueryItems {
+        [
+            "acr_values": acrValues.isEmpty ? nil : acrValues.joined(separator: " "),
+            "max_age": maxAge.map { "\($0.components.seconds)" },
+        ]
     }
 }

@@ -28,17 +28,19 @@ extension OAuth {
         private let scopes: [String]
         private let redirectURI: String
         private let secrets: SignInSecrets
+        private let demands: SignInDemands
         private let pushed: PushedParameters?
         private let isUsed = Lock(false)
 
         init(
-            _ oauth: OAuth, scopes: [String], redirectURI: String, secrets: SignInSecrets, address: String,
-            pushed: PushedParameters?
+            _ oauth: OAuth, scopes: [String], redirectURI: String, secrets: SignInSecrets, demands: SignInDemands,
+            address: String, pushed: PushedParameters?
         ) {
             self.oauth = oauth
             self.scopes = scopes
             self.redirectURI = redirectURI
             self.secrets = secrets
+            self.demands = demands
             self.address = address
             self.pushed = pushed
         }
@@ -69,7 +71,8 @@ extension OAuth {
                 throw .rejected(refusal(code, try answer.value("error_description")))
             }
             guard let code = try answer.value("code") else { throw .unlike("code", expected: "a code", found: "none") }
-            return try await oauth.token(for: code, redirectURI: redirectURI, secrets: secrets, scopes: scopes)
+            return try await oauth.token(
+                for: code, redirectURI: redirectURI, secrets: secrets, demands: demands, scopes: scopes)
         }
 
         /// Refuses the answer of another server (RFC 9207): a user who was led to a false one must not have its code
@@ -102,6 +105,25 @@ extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
     public var description: String { "SignInRequest(\(oauth))" }
     /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}
+
+/// How the user has to sign in, if the parameters of the page say so (OpenID Connect Core, 3.1.2.1).
+struct SignInDemands: Sendable {
+    /// How many seconds ago the user may have signed in; `nil` for any time.
+    var maxAge: Double?
+    /// The means of which the user has to use one; none for any.
+    var acrValues: [String] = []
+
+    init() {}
+
+    /// Reads them from the parameters of one request, which replace those of every request.
+    init(in own: QueryItems, or common: QueryItems) {
+        func value(_ name: String) -> String? {
+            (own.items.first { $0.name == name } ?? common.items.first { $0.name == name })?.value
+        }
+        maxAge = value("max_age").flatMap { Double($0) }
+        acrValues = value("acr_values")?.split(separator: " ").map(String.init) ?? []
+    }
 }
 
 /// The values that bind the answer of a sign-in to the program that began it.

@@ -66,6 +66,14 @@ struct DeviceSignInTests {
                 [5, 15, 35, 40, 50]
             ),
             ("", [.status(503), .failure(.refused), pending], [5, 15, 35, 40]),
+            // A page of something on the way.
+            (
+                "",
+                [
+                    .status(200, headers: ["Content-Type": "text/html"], body: "<html>Welcome</html>"),
+                    .status(403, body: "<!DOCTYPE html>"), .status(200, body: "<html>"), pending,
+                ], [5, 15, 35, 75, 80]
+            ),
         ] as [(String, [ScriptedReply], [Int64])])
     func pace(members: String, replies: [ScriptedReply], expected: [Int64]) async throws {
         let (outcome, polls, prompt) = try await signIn("\(Self.begin)\(members)}", replies + [Self.token])
@@ -88,6 +96,22 @@ struct DeviceSignInTests {
         }
         #expect(rejection.code == code)
         #expect(polls == [5, 10])
+    }
+
+    @Test("S7: what is missing in the first answer is named as the server spells it")
+    func missing() async throws {
+        let error = await failure { () async throws(ServiceError) in
+            let (network, clock) = (scripted(), TestClock())
+            network.on(
+                .post, "/device",
+                .json(#"{"device_code":"d","user_code":"WD","verification_uri":"https://login.test/x"}"#))
+            let metadata = OAuth.ServerMetadata(
+                tokenEndpoint: "https://login.test/token", deviceAuthorizationEndpoint: "https://login.test/device")
+            let oauth = OAuth(metadata, client: .public(id: "tool")) { ($0.transport, $0.time) = (network, clock) }
+            _ = try await oauth.signInOnAnotherDevice { _ in }
+        }
+        guard case .decodingFailed(let failure) = error else { throw try #require(error) }
+        #expect(failure.path == "expires_in")
     }
 
     @Test("S7: when the lifetime of the code is over there are no more polls")

@@ -1,4 +1,5 @@
 import Errand
+import ErrandJSON
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -87,14 +88,17 @@ struct IDTokenTests {
     }
 
     @Test(
-        "S11: the ID token of another user at a refresh ends the session, whatever its expiry",
-        arguments: [true, false])
-    func otherUser(isExpired: Bool) async throws {
+        "S11: the ID token of another user at a refresh ends the session, whatever else is wrong with it",
+        arguments: [
+            [:], ["exp": 999_999_900], ["iss": "https://evil.test"], ["aud": "other"], ["azp": "other"],
+            ["iss": "https://evil.test", "aud": ["other", "another"], "exp": .null],
+        ] as [[String: JSONValue]])
+    func otherUser(others: [String: JSONValue]) async throws {
         let scene = try await SignInScene()
         let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
         var token = try await scene.signIn(scopes: ["openid"])
         token.expiry = scene.clock.date
-        scene.server.claims = isExpired ? ["sub": "bob", "exp": 999_999_900] : ["sub": "bob"]
+        scene.server.claims = others.merging(["sub": "bob"]) { $1 }
         try await scene.clock.runTest { [token] in
             await tokens.signIn(token)
             let error = await failure(of: tokens.token)
@@ -102,6 +106,26 @@ struct IDTokenTests {
             #expect(error == .sessionExpired(expiry))
             #expect(await tokens.isSignedIn == false)
         }
+    }
+
+    @Test(
+        "S11: how recently and by which means the user has signed in is checked where it was asked for",
+        arguments: [
+            ("600", nil, ["auth_time": 999_999_500], nil), ("600", nil, ["auth_time": 999_999_300], "auth_time"),
+            ("600", nil, ["auth_time": 999_999_350], nil), ("600", nil, [:], "auth_time"),
+            ("0", nil, ["auth_time": 1_000_000_000], nil), ("600", nil, ["auth_time": "now"], "auth_time"),
+            (nil, "gold silver", ["acr": "silver"], nil), (nil, "gold silver", ["acr": "bronze"], "acr"),
+            (nil, "gold silver", [:], nil), (nil, nil, ["acr": "bronze", "auth_time": 0], nil),
+        ] as [(String?, String?, [String: JSONValue], String?)])
+    func demands(maxAge: String?, values: String?, claims: [String: JSONValue], wrong: String?) async throws {
+        let scene = try await SignInScene()
+        scene.server.claims = claims
+        let browser = ScriptedBrowser { [server = scene.server] in try server.visit($0) }
+        let error = await failure { () async throws(ServiceError) in
+            try await scene.oauth.signIn(
+                scopes: ["openid"], using: browser, parameters: ["max_age": maxAge, "acr_values": values])
+        }
+        #expect(error?.refusedPath == wrong.map { "id_token.\($0)" })
     }
 
     @Test("S11: a password with `openid` and a wrong or missing ID token signs nobody in")

@@ -142,6 +142,50 @@ struct LoopbackReceiverTests {
         #expect(try await six.answer.value.get() == "http://[::1]:\(six.port)/back?state=good")
     }
 
+    @Test("S5: the port of `localhost` has to be free at both addresses: the browser may choose either")
+    func bothAddresses() async throws {
+        guard let six = try? LoopbackReceiver("http://[::1]/back") else { return }
+        let port = try #require(URLComponents(string: six.redirectURI)?.port)
+        #expect(throws: ServiceError.self) { try LoopbackReceiver("http://localhost:\(port)/back") }
+        // A port that the system chooses is another one then.
+        let others = try (0..<50).map { _ in try LoopbackReceiver("http://localhost/back") }
+        let ports = Set(others.compactMap { URLComponents(string: $0.redirectURI)?.port })
+        #expect(ports.count == 50 && !ports.contains(port))
+    }
+
+    @Test("S5: a request with the cookies of all ports of this machine is not too large")
+    func cookies() async throws {
+        let scene = try Scene()
+        let connection = try #require(RawConnection(scene.port))
+        let cookies = String(repeating: "x", count: 50_000)
+        connection.send(
+            "GET /back?state=good HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nCookie: a=\(cookies)\r\n\r\n")
+        #expect(await connection.readAll()?.hasPrefix("HTTP/1.1 200") == true)
+        #expect(try await scene.answer.value.get().hasSuffix("state=good"))
+    }
+
+    @Test(
+        "S5: the page tells how the sign-in has ended, when it has",
+        arguments: [(true, "You are signed in"), (false, "You are not signed in"), (nil, "goes on in the program")])
+    func told(hasSucceeded: Bool?, text: String) async throws {
+        var limits = ReceiverLimits()
+        if hasSucceeded == nil { limits.result = .milliseconds(20) }
+        let receiver = try LoopbackReceiver("http://127.0.0.1/back", limits: limits)
+        let port = try #require(URLComponents(string: receiver.redirectURI)?.port)
+        let outcome = SignInOutcome()
+        async let answer = receiver.answer(isAnswer: { $0.hasSuffix("state=good") }, telling: outcome)
+        let listener = try #require(Listener(port))
+        let connection = try #require(RawConnection(port))
+        connection.send("GET /back?state=good HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+        // The program has the answer before the browser has a page.
+        #expect(try await answer.hasSuffix("state=good"))
+        if let hasSucceeded { await outcome.end(hasSucceeded: hasSucceeded) }
+        let page = try #require(await connection.readAll())
+        #expect(page.hasPrefix("HTTP/1.1 200") && page.contains(text))
+        if hasSucceeded == nil { await outcome.end(hasSucceeded: true) }
+        #expect(!listener.isOpen)
+    }
+
     @Test("a pasted line that is the address of the redirect is the answer; other lines change nothing")
     func pasted() async throws {
         let told = Noted<[String]>([])
@@ -189,7 +233,7 @@ struct LoopbackReceiverTests {
         let redirect = try #require(URLComponents(string: try server.visit(address)))
         let client = APIClient("http://127.0.0.1:\(try #require(redirect.port))")
         let page = try await client.run(Endpoint<String>.get(url: try #require(redirect.string)))
-        #expect(page.contains("You can go back now"))
+        #expect(page.contains("You are signed in"))
         #expect(try await token.accessToken == "access-2")
         #expect(announced.value == [address])
     }

@@ -1,0 +1,32 @@
+/// How a sign-in ends, for the page on which the user has signed in: it tells that only when the program knows.
+final class SignInOutcome: Sendable {
+    private struct State {
+        var hasSucceeded: Bool?
+        var wakeUp: (@Sendable () -> Void)?
+        var ended: Promise<Void, Never>?
+    }
+
+    private let state = Lock(State())
+
+    /// Whether the sign-in has succeeded; `nil` if it is under way.
+    var hasSucceeded: Bool? { state.withLock { $0.hasSucceeded } }
+
+    /// Has the page be told the end, and says what completes when it was.
+    func waits(for ended: Promise<Void, Never>, _ wakeUp: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            (state.wakeUp, state.ended) = (wakeUp, ended)
+            return state.hasSucceeded != nil
+        }
+        if isOver { wakeUp() }
+    }
+
+    /// Tells the end, and waits until the browser has the page: shortly after that the program may end.
+    func end(hasSucceeded: Bool) async {
+        let (wakeUp, ended) = state.withLock { state in
+            state.hasSucceeded = hasSucceeded
+            return (state.wakeUp, state.ended)
+        }
+        wakeUp?()
+        await ended?.completion()
+    }
+}
