@@ -90,8 +90,9 @@ public struct Configuration: Sendable {
     /// default.
     public var deadline: Duration?
 
-    /// The encoder of request bodies; a `JSONEncoder` by default.
-    public var encoder: any RequestEncoder = JSONEncoder()
+    /// The encoder of request bodies; by default a `JSONEncoder` with sorted keys, so that equal values have equal
+    /// bodies.
+    public var encoder: any RequestEncoder = Self.sortingEncoder
     /// The decoder of response bodies; a ``FastJSONDecoder`` by default.
     public var decoder: any ResponseDecoder = FastJSONDecoder()
     /// The content types of responses that are decoded, JSON types by default; `*` matches any part. A response without
@@ -141,6 +142,12 @@ public struct Configuration: Sendable {
     public var cleartextHosts: Set<String> = []
     /// The source of time; the system's clocks by default.
     public var time: any TimeSource = .system
+
+    private static var sortingEncoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
+    }
 
     private static let defaultLimitNotice = Notice(
         "calls wait, because a client sends 5 requests per second by default; set `$0.rateLimit` to the server's limit "

@@ -189,6 +189,15 @@ extension CacheEntryFile {
                 control: CacheControl([control]), variant: variant, tags: Set(tags))
         }
 
+        /// The number of its tags and groups.
+        var names: Int { tags.count + CacheGroups.names(in: headers.values("Cache-Groups")).count }
+
+        /// Whether it is the same response with the same tags.
+        func isSame(as other: Fields) -> Bool {
+            received == other.received && variant == other.variant && headers == other.headers && status == other.status
+                && tags == other.tags
+        }
+
         /// Whether it is that response.
         func isSame(as response: StoredResponse.Identity) -> Bool {
             response.received == received && response.variant == variant && response.headers == headers

@@ -38,13 +38,18 @@ final class CacheFolder: Sendable {
     /// this process.
     let clock = SystemClock.start.map { Checksum.of($0, seed: 0) } ?? UInt64.random(in: .min ... .max)
     private let present = Lock<CacheFolderKey?>(nil)
-    /// By how much the folder has grown less because files were lost while they were read.
-    private let lost = Lock(Extent())
     /// What was wrong with the folder first.
     private let problem = Lock((text: String?.none, isTaken: false))
-    /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
-    /// between two counts.
-    let changes = Lock<[UInt64: Int?]?>(nil)
+    /// What has changed beside what the writer knows.
+    struct Changes: Sendable {
+        /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
+        /// between two counts.
+        var counted: [UInt64: Int?]?
+        /// By how much the folder has grown because files were lost while they were read, outside of a count.
+        var lost = Extent()
+    }
+
+    let changes = Lock(Changes())
 
     init(_ path: String) {
         self.path = path
@@ -239,9 +244,9 @@ final class CacheFolder: Sendable {
         return Extent(responses: -1, bytes: -length)
     }
 
-    /// Returns the names in a folder of the cache, which a link is not; none if it cannot be looked at. An empty one is
-    /// removed, unless another process has just put something there.
-    func namesToWalk(in folder: String) -> [String] {
+    /// Returns the names in a folder of the cache, which a link is not; `nil` if it cannot be looked at. An empty one
+    /// is removed, unless another process has just put something there.
+    func namesToWalk(in folder: String) -> [String]? {
         guard (try? FileSystem.status(of: path(of: folder), followingLinks: false))?.kind == .folder else { return [] }
         mend(path(of: folder))
         do throws(SystemError) {
@@ -250,7 +255,7 @@ final class CacheFolder: Sendable {
             return names
         } catch {
             note(error.words)
-            return []
+            return nil
         }
     }
 
@@ -308,14 +313,16 @@ final class CacheFolder: Sendable {
 
     /// Removes a file that is of no use.
     func lose(_ name: String) {
-        if let change = try? remove(name) { lost.withLock { $0 += change } }
+        guard let change = try? remove(name) else { return }
+        // A count leaves it out by itself.
+        changes.withLock { if $0.counted == nil { $0.lost += change } }
     }
 
     /// Returns by how much the folder has grown because of that, since this was asked last.
     func takeLost() -> Extent {
-        lost.withLock { lost in
-            defer { lost = Extent() }
-            return lost
+        changes.withLock { changes in
+            defer { changes.lost = Extent() }
+            return changes.lost
         }
     }
 

@@ -42,6 +42,8 @@ struct CacheFolderCount: Sendable {
     private var bytes = 0
     /// The files, or the marks, that are still to be looked at.
     private var walk = CacheFolderWalk([])
+    /// Whether everything could be looked at.
+    private(set) var isComplete = true
     /// What processes have left behind that have died.
     private var leftovers: [String] = []
 
@@ -60,6 +62,7 @@ struct CacheFolderCount: Sendable {
             case .beginning: try begin()
             case .counting:
                 guard let name = walk.next(in: folder) else {
+                    isComplete = walk.isComplete
                     plan(isFirst: true)
                     continue
                 }
@@ -138,7 +141,7 @@ struct CacheFolderCount: Sendable {
 
     /// Removes what is of no use to anybody.
     private mutating func tidy() {
-        let names = folder.namesToWalk(in: CacheFolder.Mark.folder).map { "\(CacheFolder.Mark.folder)/\($0)" }
+        let names = (folder.namesToWalk(in: CacheFolder.Mark.folder) ?? []).map { "\(CacheFolder.Mark.folder)/\($0)" }
         // There are only folders.
         leftovers += names.filter { folder.status(of: $0) != nil }
         (phase, walk) = (.tidying, CacheFolderWalk(names))
@@ -150,6 +153,8 @@ struct CacheFolderWalk: Sendable {
     /// The folders that are still to be looked at, and the names of files in the one before those.
     private var folders: [String]
     private var names: [String] = []
+    /// Whether all folders so far could be looked at.
+    private(set) var isComplete = true
 
     init(_ folders: [String]) {
         self.folders = folders
@@ -158,7 +163,11 @@ struct CacheFolderWalk: Sendable {
     mutating func next(in cache: CacheFolder) -> String? {
         while names.isEmpty {
             guard let next = folders.popLast() else { return nil }
-            for name in cache.namesToWalk(in: next) {
+            guard let found = cache.namesToWalk(in: next) else {
+                isComplete = false
+                continue
+            }
+            for name in found {
                 if CachePlace.isFolder(name) {
                     folders.append("\(next)/\(name)")
                 } else {
@@ -197,22 +206,24 @@ extension CacheFolder {
     // MARK: Changes during a count
 
     /// From now on, changes are noted.
-    fileprivate func beginNoting() { changes.withLock { $0 = [:] } }
+    fileprivate func beginNoting() { changes.withLock { $0.counted = [:] } }
 
     /// Notes the length that a file has now; `nil` if it is gone.
     func note(_ name: String, length: Int?) {
-        changes.withLock { _ = $0?.updateValue(length, forKey: Checksum.of(name, seed: 0)) }
+        changes.withLock { _ = $0.counted?.updateValue(length, forKey: Checksum.of(name, seed: 0)) }
     }
 
-    /// Returns what is in the folder, of which those files were counted: a file that has changed since counts as it is.
-    fileprivate func endNoting(_ counted: [(bit: UInt64, length: Int)]) -> Extent {
-        let changes = self.changes.withLock { changes in
-            defer { changes = nil }
-            return changes ?? [:]
+    /// Ends the notes. Returns what is in the folder, of which those files were counted: a file that has changed since
+    /// counts as it is.
+    @discardableResult
+    func endNoting(_ counted: [(bit: UInt64, length: Int)] = []) -> Extent {
+        let changed = changes.withLock { changes in
+            defer { changes = Changes() }
+            return changes.counted ?? [:]
         }
         var extent = Extent()
-        for file in counted where changes[file.bit] == nil { extent += Extent(responses: 1, bytes: file.length) }
-        for length in changes.values { if let length { extent += Extent(responses: 1, bytes: length) } }
+        for file in counted where changed[file.bit] == nil { extent += Extent(responses: 1, bytes: file.length) }
+        for length in changed.values { if let length { extent += Extent(responses: 1, bytes: length) } }
         return extent
     }
 }

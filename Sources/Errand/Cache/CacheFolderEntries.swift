@@ -84,6 +84,9 @@ extension CacheFolder {
             if try isMarked(name, old, secret) {
                 // Whoever has called it by a tag need not be the one who calls now.
                 fields.tags = Set(fields.tags).union(old.tags).sorted()
+                // More than can be looked at with each change: then the tags of this one have to do, and what others
+                // have tagged is gone.
+                if fields.names > StoredResponse.mostNames { fields.tags = response.tags.sorted() }
             } else {
                 // It cannot be found, and would be again with the marks of this one.
                 change += try remove(name)
@@ -96,23 +99,27 @@ extension CacheFolder {
         return change
     }
 
-    /// Gives a response further tags, if it is there. Returns by how much the folder has grown.
+    /// Gives a response further tags, if it is there. Returns by how much the folder has grown; `nil` if it would have
+    /// too many.
     func add(
-        _ tags: Set<String>, to response: StoredResponse.Identity, at key: CacheKey, unless isOvertaken: () -> Bool
-    ) throws(SystemError) -> Extent {
+        _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey
+    ) throws(SystemError) -> Extent? {
         guard let secret = try self.key() else { return Extent() }
         let place = CachePlace(of: key, by: secret)
-        let name = place.name(of: response.variant, by: secret)
-        let found = try entry(name, secret, hasBody: true) { $0.isSame(as: response) }
-        guard case (var fields, let body)? = found, try isMarked(name, fields, secret) else { return Extent() }
-        fields.tags = tags.union(fields.tags).sorted()
-        return try replace(name, at: place, with: fields, body, secret, unless: isOvertaken) ?? Extent()
+        let name = place.name(of: variant, by: secret)
+        let found = try entry(name, secret, hasBody: true) { _ in true }
+        guard case (let present, let body)? = found, try isMarked(name, present, secret) else { return Extent() }
+        var fields = present
+        fields.tags = tags.union(present.tags).sorted()
+        guard fields.names <= StoredResponse.mostNames else { return nil }
+        // Another process may have removed or replaced it.
+        return try replace(name, at: place, with: fields, body, secret, only: present) { false } ?? Extent()
     }
 
     /// Writes a file in place of the one with that name, unless `isOvertaken`.
     private func replace(
         _ name: String, at place: CachePlace, with fields: CacheEntryFile.Fields, _ body: Data,
-        _ secret: CacheFolderKey, unless isOvertaken: () -> Bool
+        _ secret: CacheFolderKey, only present: CacheEntryFile.Fields? = nil, unless isOvertaken: () -> Bool
     ) throws(SystemError) -> Extent? {
         let head = Data(CacheEntryFile.head(of: fields, body: body, seed: secret.seed(of: name)))
         let draft = newName("new")
@@ -123,13 +130,14 @@ extension CacheFolder {
             if name != place.plain { try FileSystem.ensureFolder(path(of: place.folder)) }
             try mark(name, fields, secret)
             let before = try length(of: name)
-            guard !isOvertaken() else {
+            let isCurrent = if let present { try has(present, at: name, secret) } else { true }
+            guard isCurrent, !isOvertaken() else {
                 try FileSystem.remove(path(of: draft))
                 return nil
             }
             var change = Extent()
             // The resource depends on more now; what did not would be found first.
-            if name != place.plain { change += try remove(place.plain) }
+            if name != place.plain, present == nil { change += try remove(place.plain) }
             try FileSystem.move(path(of: draft), to: path(of: name))
             let length = head.count + body.count
             note(name, length: length)
@@ -142,6 +150,13 @@ extension CacheFolder {
             try? FileSystem.remove(path(of: draft))
             throw error
         }
+    }
+
+    /// Whether a file is still the one that was read.
+    private func has(
+        _ fields: CacheEntryFile.Fields, at name: String, _ secret: CacheFolderKey
+    ) throws(SystemError) -> Bool {
+        try entry(name, secret, hasBody: false) { $0.isSame(as: fields) } != nil
     }
 
     private func removeOldVariants(at place: CachePlace) throws(SystemError) -> Extent {

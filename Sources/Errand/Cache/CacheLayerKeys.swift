@@ -1,4 +1,3 @@
-import ErrandJSON
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -55,55 +54,11 @@ extension CacheKey.Resource {
             self = .named(name, request.url.origin)
         } else if request.method == .query {
             let type = ["Content-Type", "Content-Encoding"].map { request.headers[$0] ?? "" }
-            let content = Data(SHA256.hash(of: request.bodyToCompare)).base64EncodedString()
+            let content = Data(SHA256.hash(of: request.body?.bytes ?? Data())).base64EncodedString()
             let parts = ["\u{0}QUERY", request.url.absoluteString] + type + [content]
             self = .named(parts.joined(separator: "\n"), request.url.origin)
         } else {
             self = .url(request.url)
-        }
-    }
-}
-
-extension HTTPRequest {
-    /// The body in a form in which equal requests have the same: the order of the members of JSON is another one in
-    /// each process.
-    fileprivate var bodyToCompare: Data {
-        let bytes = body?.bytes ?? Data()
-        guard headers["Content-Type"].map({ MediaType($0).isJSON }) ?? false,
-            let value = try? FastJSONDecoder().decode(JSONValue.self, from: bytes)
-        else { return bytes }
-        var writer = StoredFieldWriter()
-        writer.add(value)
-        return Data(writer.bytes)
-    }
-}
-
-extension StoredFieldWriter {
-    /// Adds a JSON value, with its members in the order of their names.
-    fileprivate mutating func add(_ value: JSONValue) {
-        switch value {
-        case .null: add(UInt8(0))
-        case .bool(let value): add(UInt8(value ? 6 : 1))
-        case .integer(let value):
-            add(UInt8(2))
-            add(UInt64(bitPattern: Int64(value)))
-        case .number(let value):
-            add(UInt8(7))
-            add(value)
-        case .string(let text):
-            add(UInt8(3))
-            add(text)
-        case .array(let values):
-            add(UInt8(4))
-            add(UInt64(values.count))
-            for value in values { add(value) }
-        case .object(let members):
-            add(UInt8(5))
-            add(UInt64(members.count))
-            for (name, value) in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-                add(name)
-                add(value)
-            }
         }
     }
 }

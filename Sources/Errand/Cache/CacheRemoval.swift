@@ -78,6 +78,11 @@ struct CacheRemovals: Sendable {
         return start < forgotten || (last[removal] ?? 0) > start
     }
 
+    /// Returns whether one of those tags, or everything, may have been removed since then.
+    func mayHaveNoted(_ tags: Set<String>, since start: Int) -> Bool {
+        hasNoted(.everything, since: start) || tags.contains { hasNoted(.tag($0), since: start) }
+    }
+
     /// Returns whether a removal since then covers the response.
     func overtook(_ response: StoredResponse, at key: CacheKey, since start: Int) -> Bool {
         guard start < position else { return false }

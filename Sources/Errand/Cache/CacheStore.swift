@@ -26,9 +26,10 @@ protocol CacheStore: Sendable {
         _ response: StoredResponse, at key: CacheKey, unless isOvertaken: @escaping @Sendable () -> Bool
     ) async -> CacheStatus.Reason?
 
-    /// Gives that response further tags, if it is still stored. If that is not possible, removes it.
+    /// Gives the response that is stored there further tags. If that is not possible, or `isOvertaken`, removes it:
+    /// nobody is to find what its tags do not lead to.
     func add(
-        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey,
         unless isOvertaken: @escaping @Sendable () -> Bool
     ) async
 

@@ -46,6 +46,11 @@ struct DiskCacheState {
         unwritten[key] = others > 0 ? others : nil
     }
 
+    /// Notes what a count has found. If it could not look at everything, there may be more.
+    mutating func note(_ counted: CacheFolder.Extent, isComplete: Bool) {
+        if isComplete { extent = counted } else if let known = extent, known.bytes < counted.bytes { extent = counted }
+    }
+
     /// Notes that a file was used.
     mutating func noteUse(of bit: UInt64) {
         if used.count >= Self.mostBits { used.removeAll() }

@@ -205,7 +205,8 @@ final class DiskCacheStore: CacheStore {
             return (state.removals.position, state.absent.remove(key) != nil)
         }
         let giveUp = { self.writer.state.withLock { $0.noteWritten(key) } }
-        let outdated = PendingRemoval.variant(response.variant, key, nil)
+        // Also what depends on nothing, which would be found first.
+        let outdated = Set([response.variant, .none]).map { PendingRemoval.variant($0, key, nil) }
         let isTooLate = { @Sendable in
             isOvertaken() || self.writer.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
@@ -216,7 +217,7 @@ final class DiskCacheStore: CacheStore {
             return .overtaken
         }
         guard size <= limit / Self.largestShare, !response.hasTooManyNames else {
-            await enqueue([outdated], then: giveUp)
+            await enqueue(outdated, then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = writer.state.withLock { state in
@@ -227,7 +228,7 @@ final class DiskCacheStore: CacheStore {
         guard isAccepted else {
             writer.state.withLock { $0.failures += 1 }
             // Where the disk has nothing, nothing is out of date.
-            await enqueue(isAbsent ? [] : [outdated], then: giveUp)
+            await enqueue(isAbsent ? [] : outdated, then: giveUp)
             return .notWritten
         }
         let outcome = await writer.change(isAwaited: !isSlow) {
@@ -242,23 +243,19 @@ final class DiskCacheStore: CacheStore {
     }
 
     func add(
-        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey,
         unless isOvertaken: @escaping @Sendable () -> Bool
     ) async {
-        // Until the file has the tags, nobody reads it.
-        let (position, isSlow) = writer.state.withLock { state in
-            state.insertions.note(.resource(key.resource))
-            state.unwritten[key, default: 0] += 1
-            return (state.removals.position, state.slowWrites > 0)
-        }
-        let (identity, tagged) = (response.identity, response.tagged(tags))
+        let (position, isSlow) = writer.state.withLock { ($0.removals.position, $0.slowWrites > 0) }
         let isTooLate = { @Sendable in
-            isOvertaken() || self.writer.state.withLock { $0.removals.overtook(tagged, at: key, since: position) }
+            isOvertaken() || self.writer.state.withLock { $0.removals.mayHaveNoted(tags, since: position) }
         }
-        front.add(tags, to: response, at: key, unless: isTooLate)
+        front.add(tags, to: variant, at: key, unless: isTooLate)
         await writer.change(isAwaited: !isSlow) {
-            self.writer.add(tags, to: identity, at: key, areTooMany: tagged.hasTooManyNames, unless: isTooLate)
-            self.writer.state.withLock { $0.noteWritten(key) }
+            self.writer.add(tags, to: variant, at: key, unless: isTooLate)
+            // What was read before does not come into the store in memory from now on, and what has come gets the tags.
+            self.writer.state.withLock { $0.insertions.note(.resource(key.resource)) }
+            self.front.add(tags, to: variant, at: key, unless: isTooLate)
         }
     }
 

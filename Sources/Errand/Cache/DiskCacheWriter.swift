@@ -69,23 +69,17 @@ final class DiskCacheWriter: Sendable {
         return .notWritten
     }
 
-    /// Gives a response further tags, if it is there. If that fails, it is removed: nobody is to find what its tags do
-    /// not lead to.
-    func add(
-        _ tags: Set<String>, to response: StoredResponse.Identity, at key: CacheKey, areTooMany: Bool,
-        unless isTooLate: () -> Bool
-    ) {
+    /// Gives a response further tags, if it is there. If that fails, or comes too late, it is removed.
+    func add(_ tags: Set<String>, to variant: CacheVariant, at key: CacheKey, unless isTooLate: () -> Bool) {
         removePending()
         do throws(SystemError) {
-            let grown = areTooMany ? nil : try folder.add(tags, to: response, at: key, unless: isTooLate)
-            state.withLock { state in
-                if let grown { state.extent? += grown }
-                if areTooMany { state.pending.add(.variant(response.variant, key, response)) }
+            if !isTooLate(), let grown = try folder.add(tags, to: variant, at: key) {
+                return state.withLock { $0.extent? += grown }
             }
         } catch {
             noteFailure(error)
-            state.withLock { $0.pending.add(.variant(response.variant, key, response)) }
         }
+        state.withLock { $0.pending.add(.variant(variant, key, nil)) }
         removePending()
     }
 
@@ -164,11 +158,12 @@ final class DiskCacheWriter: Sendable {
         do throws(SystemError) {
             let extent = try count.step(files) { bit in state.withLock { $0.used.remove(bit) } != nil }
             if let extent {
-                state.withLock { $0.extent = extent }
+                state.withLock { $0.note(extent, isComplete: count.isComplete) }
                 return true
             }
         } catch {
             noteFailure(error)
+            folder.endNoting()
             return true
         }
         state.withLock { $0.count = count }

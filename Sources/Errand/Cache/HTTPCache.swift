@@ -228,8 +228,9 @@ extension HTTPCache {
 
     /// Adds the tags of a call that was answered with what is stored, unless a removal since then covers that.
     func add(_ tags: Set<String>, to stored: StoredResponse, at key: CacheKey, since position: Int) async {
-        await store.add(tags, to: stored, at: key) { [self] in
-            hasRemoved(stored.tagged(tags), at: key, since: position)
+        let tagged = stored.tagged(tags).withoutBody
+        await store.add(tags, to: stored.variant, at: key) { [self] in
+            hasRemoved(tagged, at: key, since: position)
         }
     }
 

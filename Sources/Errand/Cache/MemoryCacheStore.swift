@@ -90,8 +90,9 @@ final class MemoryCacheStore: CacheStore {
     ) -> CacheStatus.Reason? {
         let size = response.size
         guard size <= limit / Self.largestShare, !response.hasTooManyNames else {
-            // What it replaces is out of date.
+            // What it replaces is out of date, and so is what depends on nothing.
             if let earlier { state.remove(earlier) }
+            if let plain = state.slot(at: key, where: { $0.variant == .none }) { state.remove(plain) }
             return .tooLarge
         }
         if let earlier {
@@ -104,14 +105,14 @@ final class MemoryCacheStore: CacheStore {
     }
 
     func add(
-        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey,
         unless isOvertaken: @escaping @Sendable () -> Bool
     ) {
-        let identity = response.identity
         state.withLock { state in
-            guard !isOvertaken(), let index = state.slot(at: key, where: { $0.identity == identity }),
+            guard let index = state.slot(at: key, where: { $0.variant == variant }),
                 let present = state.slots[index]?.response
             else { return }
+            if isOvertaken() { return state.remove(index) }
             _ = insert(present.tagged(tags), at: key, in: &state, index)
         }
     }

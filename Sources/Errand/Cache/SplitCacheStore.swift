@@ -43,10 +43,10 @@ final class SplitCacheStore: CacheStore {
     }
 
     func add(
-        _ tags: Set<String>, to response: StoredResponse, at key: CacheKey,
+        _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey,
         unless isOvertaken: @escaping @Sendable () -> Bool
     ) async {
-        await store(of: key).add(tags, to: response, at: key, unless: isOvertaken)
+        await store(of: key).add(tags, to: variant, at: key, unless: isOvertaken)
     }
 
     func remove(_ response: StoredResponse, at key: CacheKey) async {

@@ -56,7 +56,7 @@ final class StoredResponse: Sendable {
     }
 
     /// A response with more tags and groups together than this is not stored: each is looked at with each change.
-    private static let mostNames = 256
+    static let mostNames = 256
 
     var hasTooManyNames: Bool { tags.count + groups.count > Self.mostNames }
 
@@ -66,6 +66,13 @@ final class StoredResponse: Sendable {
         return StoredResponse(
             url: url, status: status, headers: headers, body: body, freshness: freshness, control: control,
             variant: variant, tags: tags.union(more))
+    }
+
+    /// The same response without its body, for whatever looks at the rest.
+    var withoutBody: StoredResponse {
+        StoredResponse(
+            url: url, status: status, headers: headers, body: Data(), freshness: freshness, control: control,
+            variant: variant, tags: tags)
     }
 
     /// Whether a removal of a path covers its URL.
