@@ -16,10 +16,10 @@ struct PinsBrowserTests {
         server = try patientServer { [clock] in $0.time = clock }
     }
 
-    private func service() -> Pins.Service {
+    private func service(_ persistence: any TokenPersistence = .memory) -> Pins.Service {
         Pins.Service(
             ServerEnvironment(name: "pins", baseURL: server.pinsURL), clientID: ExampleData.clientID,
-            clientSecret: ExampleData.clientSecret
+            clientSecret: ExampleData.clientSecret, persistence: persistence
         ) { $0.rateLimit = .unlimited }
     }
 
@@ -49,6 +49,24 @@ struct PinsBrowserTests {
         #expect(try await service.signIn(using: other).user.userID == ben.id)
         #expect(try await service.user().userID == ben.id)
         #expect(!server.received.contains { String(decoding: $0.body, as: UTF8.self).contains("grant_type=password") })
+    }
+
+    @Test("after a restart the app knows whose session it has without a request, until the user signs out")
+    func restarted() async throws {
+        let scratch = try Scratch()
+        let persistence = FileTokenPersistence.file(scratch.path("session"))
+        let first = service(persistence)
+        #expect(try await first.savedUser == nil)
+        let account = try await first.signIn(using: browser(credentials))
+        await first.shutdown()
+        let second = service(persistence)
+        let requests = server.received.count
+        #expect(try await second.savedUser == account.user)
+        #expect(await second.tokens.current == account.token)
+        #expect(server.received.count == requests)
+        await second.signOut()
+        await second.shutdown()
+        #expect(try await service(persistence).savedUser == nil)
     }
 
     @Test("a user who refuses, and a client that was shut down while the page was open, begin no session")

@@ -101,6 +101,21 @@ struct SignInSamples {
         _ = oauth
     }
 
+    private func keep(_ tokens: TokenStore, _ token: Token, _ user: User, _ greet: (String) -> Void) async throws {
+        func kept() async throws -> User? {
+            try await tokens.signIn(token, keeping: user)
+            let user = try await tokens.kept(as: User.self)
+            return user
+        }
+        _ = try await kept()
+        if let user = await tokens.current?.claims?.name { greet(user) }
+    }
+
+    private func restore(_ oauth: OAuth, _ archive: Data) async throws {
+        let request = try oauth.signInRequest(restoring: archive)
+        _ = request
+    }
+
     private func stepUp(
         _ rejection: Rejection, _ tokens: TokenStore, _ token: Token, _ oauth: OAuth, _ browser: ScriptedBrowser
     ) async throws {
@@ -109,7 +124,9 @@ struct SignInSamples {
             await tokens.signIn(try await oauth.signIn(scopes: scopes.sorted(), using: browser))
         }
         if let required = rejection.requiredSignIn {
-            await tokens.signIn(try await oauth.signIn(using: browser, parameters: required.parameters))
+            let (scopes, parameters) = (token.scopes, required.parameters)
+            let newer = try await oauth.signIn(scopes: scopes, using: browser, parameters: parameters)
+            await tokens.signIn(newer)
         }
     }
 

@@ -57,7 +57,9 @@ public struct Rejection: Sendable, Hashable {
     /// Sign the user in again as the server wants:
     ///
     ///     if let required = rejection.requiredSignIn {
-    ///         await tokens.signIn(try await oauth.signIn(using: browser, parameters: required.parameters))
+    ///         let (scopes, parameters) = (token.scopes, required.parameters)
+    ///         let newer = try await oauth.signIn(scopes: scopes, using: browser, parameters: parameters)
+    ///         await tokens.signIn(newer)
     ///     }
     ///
     /// Such a refusal starts no refresh: a new token would have the same sign-in behind it.

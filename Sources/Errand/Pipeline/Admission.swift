@@ -168,6 +168,7 @@ struct Admission: Layer {
         _ request: inout HTTPRequest, _ context: inout CallContext, by tokens: TokenStore, for session: UUID,
         hasSpent: Bool
     ) throws(ServiceError) -> (prover: TokenProver?, isRefreshDue: Bool)? {
+        if let misfit = context.awaited?.token.misfit { throw misfit }
         let current = try tokens.live.currentToken(of: session)
         guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
         if let misfit = token.misfit { throw misfit }

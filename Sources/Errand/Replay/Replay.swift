@@ -20,8 +20,11 @@ struct Replay: Layer {
     @inline(never)
     private func isRefused(_ request: HTTPRequest, by response: HTTPResponse) -> Bool {
         // A 401 after a redirect to another origin says nothing about our token, because that request did not carry it.
-        response.status == 401 && !response.headers.refusesNotToken && response.provenance.accessToken != nil
-            && tokens.isRefreshable && request.body?.isReplayable ?? true && tokens.live.mayReplay(to: request.place)
+        guard response.status == 401, !response.headers.refusesNotToken,
+            let access = response.provenance.accessToken
+        else { return false }
+        return tokens.isRefreshable && request.body?.isReplayable ?? true
+            && tokens.live.mayReplay(to: request.place, insteadOf: access)
     }
 
     @inline(never)

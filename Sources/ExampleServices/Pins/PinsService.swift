@@ -101,8 +101,14 @@ extension Pins {
             let user = try await client.run(
                 Endpoint<User>.get("users/self", headers: authorization).authentication(.none))
             guard !Task.isCancelled else { throw .cancelled }
-            await tokens.signIn(token)
+            try await tokens.signIn(token, keeping: user)
             return Account(user: user, token: token)
+        }
+
+        /// The user who is signed in, as they were at the sign-in; `nil` if nobody is. Nothing is sent: a program that
+        /// starts again knows whose session it has.
+        public var savedUser: User? {
+            get async throws(ServiceError) { try await tokens.kept(as: User.self) }
         }
 
         /// Discards the user and the token.

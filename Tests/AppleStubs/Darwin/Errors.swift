@@ -15,6 +15,7 @@ public var EIO: Int32 { 5 }
 public var ENXIO: Int32 { 6 }
 public var EBADF: Int32 { 9 }
 public var EACCES: Int32 { 13 }
+public var EADDRINUSE: Int32 { 48 }
 public var EEXIST: Int32 { 17 }
 public var EXDEV: Int32 { 18 }
 public var ENOTDIR: Int32 { 20 }

@@ -39,6 +39,8 @@ public struct OAuth: Sendable {
     let parameters: QueryItems
     /// The key that its tokens are bound to; `nil` if they are not.
     private(set) var proofKey: SigningKey?
+    /// Whether the program knows the server, and not only an API that has named it.
+    var isTrusted = true
     /// The nonces that the server wants in proofs.
     let proofNonces = ProofNonces()
     /// What a shutdown stops beside the calls of the clients.
@@ -133,7 +135,7 @@ public struct OAuth: Sendable {
     ) async throws(ServiceError) -> Token {
         let requested = requestedScopes(scopes, in: grant.parameters, parameters)
         try checkIdentityScope(in: requested)
-        let issued = try await answer(to: grant, scopes: scopes, parameters: parameters)
+        let issued = try await answer(to: grant, scopes: scopes, parameters: parameters, known: requested)
         if grant.signsIn || requested.contains(Self.identityScope) { return try checked(issued, scopes: requested) }
         // An exchange may bring the ID token of another app, which says nothing about a user of this one.
         return (try? checked(issued, scopes: [])) ?? issued.token
@@ -151,11 +153,16 @@ public struct OAuth: Sendable {
     /// A refusal is `.rejected`, with the server's code. The store ends the session if that code says that the token is
     /// refused, such as `invalid_grant`, and keeps it otherwise: see ``TokenStore``. A missing refresh token ends the
     /// session, and nothing is sent.
-    public func refresh(_ old: Token) async throws(ServiceError) -> Token {
+    ///
+    /// - Parameters:
+    ///   - old: The token.
+    ///   - scopes: The scopes of the new token, some of those that the user has granted; if empty, all of them.
+    public func refresh(_ old: Token, scopes: [String] = []) async throws(ServiceError) -> Token {
         guard let refresh = old.refreshToken, !refresh.isEmpty else {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "there is no refresh token"))
         }
-        let issued = try await answer(to: .refresh(refresh), scopes: [], key: old.proofKey, known: old.scopes)
+        let issued = try await answer(
+            to: .refresh(refresh), scopes: scopes, key: old.proofKey, known: old.scopes)
         var token = issued.token
         do throws(ServiceError) {
             token = try checked(issued, scopes: [], subject: old.claims?.subject)
@@ -167,7 +174,8 @@ public struct OAuth: Sendable {
         }
         token.keepRefreshToken(of: old)
         token.idToken = token.idToken ?? old.idToken
-        if token.scopes.isEmpty { token.scopes = old.scopes }
+        if token.scopes.isEmpty { token.scopes = scopes.isEmpty ? old.scopes : scopes }
+        token.members.merge(old.members) { new, _ in new }
         return token
     }
 }

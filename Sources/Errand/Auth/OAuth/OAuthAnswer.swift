@@ -1,3 +1,5 @@
+import ErrandJSON
+
 /// A successful response of a token endpoint (RFC 6749, 5.1).
 ///
 /// Only the access token has to be there. Whatever else cannot be read counts as missing, and is named in `unread`: the
@@ -14,6 +16,14 @@ struct OAuthAnswer: Decodable, Sendable {
     /// A century. A longer lifetime means "forever", and later dates cannot be shown.
     static let longest = 3_155_760_000.0
 
+    /// A server has a few.
+    private static let mostMembers = 64
+    private static let known: Set<String> = [
+        "access_token", "accessToken", "refresh_token", "refreshToken", "token_type", "tokenType", "id_token",
+        "idToken", "scope", "expires_in", "expiresIn", "refresh_token_expires_in", "refreshTokenExpiresIn",
+        "refresh_expires_in", "refreshExpiresIn", "error", "error_description", "errorDescription",
+    ]
+
     var access = ""
     var refresh: String?
     var type: String?
@@ -26,6 +36,8 @@ struct OAuthAnswer: Decodable, Sendable {
     /// The ID token, unchecked.
     var idToken: String?
     var error: Refusal?
+    /// The members that no standard names.
+    var others: [String: JSONValue] = [:]
     /// The names of the members that could not be read, as the server writes them.
     var unread: [String] = []
 
@@ -63,6 +75,10 @@ struct OAuthAnswer: Decodable, Sendable {
         lifetime = readable("expires_in", "expiresIn") { try members.seconds("expires_in", "expiresIn") }
             .map { min($0, Self.longest) }
         self.unread = unread
+        for key in members.allKeys.prefix(Self.mostMembers) where !Self.known.contains(key.stringValue) {
+            // A member that cannot be read is of no use.
+            if let value = try? members.decode(JSONValue.self, forKey: key) { others[key.stringValue] = value }
+        }
         // No standard names it, so nothing depends on it.
         let refreshSeconds =
             (try? members.seconds("refresh_token_expires_in", "refreshTokenExpiresIn"))
@@ -79,7 +95,7 @@ extension KeyedDecodingContainer<MemberName> {
 
     /// Returns the name of a member as the server writes it, or the standard, if the member is missing. A decoder may
     /// have converted the names.
-    func name(_ name: Key, _ camelName: Key) -> Key { contains(camelName) ? camelName : name }
+    func name(_ name: Key, _ camelName: Key) -> Key { contains(name) || !contains(camelName) ? name : camelName }
 
     /// Returns the text of that member; `nil` if it is missing, null or empty.
     fileprivate func text(_ name: Key, _ camelName: Key) throws -> String? {

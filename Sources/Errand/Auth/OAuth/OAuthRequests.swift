@@ -23,10 +23,11 @@ extension OAuth {
         let (reply, hiding) = try await post(
             grant.parameters, scopes: scopes, parameters: parameters, to: place, retry: retry,
             provenBy: key, as: OAuthAnswer.self)
-        var answer = reply.value
+        let answer = reply.value
         if let error = answer.error { throw Self.rejection(error, of: reply, hiding: hiding) }
         var type = tokenType
-        if let named = answer.type, !named.equalsIgnoringCase(tokenType) {
+        var warning: String?
+        if let named = answer.type.map({ String($0[...].trimmed) }), !named.equalsIgnoringCase(tokenType) {
             // A type that is not a plain word could be anything, even a secret.
             let isWord = named.utf8.count <= 16 && named.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
             let shown = isWord ? hiding.text(named) : "another type"
@@ -36,18 +37,20 @@ extension OAuth {
                     DecodingFailure(path: "token_type", expected: tokenType, found: shown, status: reply.status))
             }
             // It is sent as what it is, or not at all. What has a key is proven with it, whatever it is called.
-            if key == nil { type = isWord ? named : Token.unknownType }
-            answer.unread.append("token_type")
+            if key == nil { type = isWord && shown == named ? named : Token.unknownType }
+            warning = "the answer of \(server) is a token of the type \(shown), and not \(tokenType)"
         }
         if !answer.unread.isEmpty {
             let names = answer.unread.sorted().joined(separator: ", ")
-            place.warn("the answer of \(server) has members that cannot be read: \(names); they are left out")
+            warning = "the answer of \(server) has members that cannot be read: \(names); they are left out"
         }
-        let token = Token(
+        if let warning { place.warn(warning) }
+        var token = Token(
             accessToken: answer.access, refreshToken: answer.refresh, type: type,
             expiry: expiry(of: answer),
             refreshTokenExpiry: answer.refreshLifetime.map(server.time.date.addingTimeInterval),
             scopes: answer.scopes.map { Self.parted($0, like: known ?? scopes) } ?? scopes, proofKey: key)
+        token.members = answer.others
         return IssuedToken(token: token, answer: answer)
     }
 

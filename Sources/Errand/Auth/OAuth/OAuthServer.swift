@@ -28,7 +28,7 @@ struct OAuthServer: Sendable {
             return endpoint.authentication(.none).redirects(.never)
         }
 
-        /// Reports something about an answer to whoever listens to the client, and in a debug build on standard error.
+        /// Reports something about an answer to whoever listens to the client.
         func warn(_ text: String) { client.warn(text, about: "POST \(url ?? "token endpoint")") }
 
         /// Refuses to send secrets unencrypted to another machine that the client does not name; `allowsCleartext` is
@@ -62,6 +62,8 @@ struct OAuthServer: Sendable {
     /// Creates a server with a client for each origin in its metadata.
     init(_ metadata: OAuth.ServerMetadata, for app: OAuth.Client, _ configure: (inout Configuration) -> Void) {
         var configuration = Configuration(ServerEnvironment(name: "authorization server", baseURL: ""))
+        // How many users sign in at once, the program decides.
+        configuration.rateLimit = .unlimited
         configure(&configuration)
         self.init(metadata, for: app, configuration)
     }

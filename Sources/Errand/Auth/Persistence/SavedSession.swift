@@ -16,6 +16,10 @@ public struct SavedSession: Sendable, Hashable, Codable {
     /// When the token was received. Its lifetime counts from here.
     public internal(set) var received: Date
 
+    /// A value of the program that belongs to the session, as JSON; `nil` if there is none. See
+    /// ``TokenStore/signIn(_:keeping:)``.
+    public let kept: Data?
+
     /// Identifies one state of a session: what a persistence compares before it replaces what is saved.
     public struct Version: Sendable, Hashable {
         /// The session.
@@ -34,11 +38,12 @@ public struct SavedSession: Sendable, Hashable, Codable {
     public var version: Version { Version(id: id, revision: revision) }
 
     /// Creates a session.
-    public init(id: UUID, revision: Int = 0, token: Token, received: Date) {
+    public init(id: UUID, revision: Int = 0, token: Token, received: Date, kept: Data? = nil) {
         self.id = id
         self.revision = revision
         self.token = token
         self.received = received
+        self.kept = kept
     }
 
     /// Returns the same session with a newer token; the old refresh token stays if the newer one has none.
@@ -48,7 +53,7 @@ public struct SavedSession: Sendable, Hashable, Codable {
         if newer.type == self.token.type { token.proofKey = newer.proofKey ?? self.token.proofKey }
         // The revision comes from a file, and may be any number.
         let next = revision == .max ? revision : revision + 1
-        return SavedSession(id: id, revision: next, token: token, received: date)
+        return SavedSession(id: id, revision: next, token: token, received: date, kept: kept)
     }
 }
 

@@ -94,14 +94,23 @@ final class LiveSession: Sendable {
         state.withLock { $0.refuseReplay(with: access, of: place, at: now) }
     }
 
+    /// The token of the session, as it is; `nil` if nobody is signed in.
+    var token: Token? { state.withLock { $0.hasToken ? $0.session?.token : nil } }
+
+    /// What the session keeps beside its token; `nil` if there is nothing.
+    var kept: Data? { state.withLock { $0.session?.kept } }
+
     /// Whether a call to that endpoint may have the token replaced after a 401.
-    func mayReplay(to place: String) -> Bool {
+    func mayReplay(to place: String, insteadOf access: String) -> Bool {
         let now = time.now
-        return state.withLock { $0.mayReplay(to: place, at: now) }
+        return state.withLock { $0.mayReplay(to: place, insteadOf: access, at: now) }
     }
 
     /// Whether the server has refused refreshes without a word before.
-    var isRefusedWithoutWords: Bool { state.withLock { $0.isRefusedWithoutWords } }
+    var isRefusedWithoutWords: Bool {
+        let now = time.now
+        return state.withLock { $0.isRefusedWithoutWords(at: now) }
+    }
 
     // MARK: The first token
 

@@ -11,10 +11,10 @@ extension ServiceError {
     }
 
     /// Whether the server has refused a refresh without saying why: with an empty 400. Once, that may be a fault on the
-    /// way; three times in a row, the token is dead (T8, T21).
+    /// way; three times in a row, and for a minute, the token is dead (T8, T21).
     var isMuteRefusal: Bool {
         guard case .rejected(let rejection) = self else { return false }
-        return rejection.status == 400 && rejection.code == nil && rejection.body.isEmpty
+        return rejection.status == 400 && rejection.code == nil && rejection.message == nil && rejection.body.isEmpty
     }
 
     /// What is saved cannot be used now, because of another process, a missing folder or a locked device.

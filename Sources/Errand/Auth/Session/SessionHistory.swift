@@ -21,8 +21,13 @@ struct SessionHistory<Refresh: Equatable & Sendable>: Sendable {
     private(set) var replaced: [String] = []
     var pace = RefreshPace()
     var refusedPlaces = RefusedPlaces()
-    /// How often in a row the server has refused a refresh without a word.
-    var muteRefusals = 0
+    /// When the server has refused a refresh without a word, in a row: the first time, and the last ones.
+    var muteRefusals: [Instant] = []
+
+    mutating func noteMuteRefusal(at now: Instant) {
+        if muteRefusals.count > 2 { muteRefusals.remove(at: 1) }
+        muteRefusals.append(now)
+    }
 
     /// Notes what is saved.
     mutating func noteFound(_ saved: SavedSession?) {

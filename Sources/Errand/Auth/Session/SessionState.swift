@@ -67,6 +67,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// The refresh under way.
     var refresh: Refresh? { history.refresh }
 
+    /// Whether there is a session, and it is not one whose first token is still awaited.
+    var hasToken: Bool { session != nil && !history.awaitsToken }
+
     /// The access tokens of the session that were replaced.
     var replaced: [String] { history.replaced }
 
@@ -86,6 +89,8 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
             return .ended(SessionExpiry(session == nil ? .signedOut : .otherSession))
         }
         if let refresh, history.refused == session.token.accessToken { return .beingReplaced(refresh) }
+        // It cannot be sent. The next one may be.
+        if session.token.misfit != nil { return history.refresh.map { .beingReplaced($0) } ?? .expired }
         guard let expiry = session.token.expiry else { return .good(session.token) }
         // A new token that had expired when it was received means that the clocks differ, and says nothing about the
         // token. The next one would be expired as well, so this one is used until the server refuses it (T12).
@@ -200,18 +205,26 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     /// Notes that an endpoint has refused a token in a replay, just after another one was refused. It counts against
     /// the cap of that endpoint, and like any other refusal against that of the session (T3).
     mutating func refuseReplay(with access: String, of place: String, at now: Instant) {
-        history.refusedPlaces.note(place, at: now)
+        history.refusedPlaces.note(place, access, at: now)
         if history.accepted != access { history.pace.refused(access, at: now) }
     }
 
-    /// Whether a call to that endpoint may have the token replaced after a 401, and be sent again (T3). If the server
-    /// refuses all new tokens, the refresh says so.
-    func mayReplay(to place: String, at now: Instant) -> Bool {
-        !history.pace.mayRefresh(at: now) || history.refusedPlaces.mayReplay(at: place, now)
+    /// Whether a call to that endpoint may have the token replaced after a 401, and be sent again (T3). What was
+    /// replaced already costs nothing (T2), and if the server refuses all new tokens, the refresh says so.
+    func mayReplay(to place: String, insteadOf access: String, at now: Instant) -> Bool {
+        session?.token.accessToken != access || history.refresh != nil || !history.pace.mayRefresh(at: now)
+            || history.refusedPlaces.mayReplay(at: place, now)
     }
 
-    /// Whether the server has refused refreshes without a word before, so that one more ends the session (T21).
-    var isRefusedWithoutWords: Bool { history.muteRefusals >= 2 }
+    /// Whether the server has refused refreshes without a word before, for some time, so that one more ends the session
+    /// (T21).
+    func isRefusedWithoutWords(at now: Instant) -> Bool {
+        guard history.muteRefusals.count >= 2, let first = history.muteRefusals.first else { return false }
+        return first.duration(to: now) >= Self.muteTime
+    }
+
+    /// A proxy that does not work is mended, or says more, before that.
+    private static var muteTime: Duration { .seconds(60) }
 
     // MARK: A refresh
 
@@ -261,7 +274,9 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     mutating func complete(_ refresh: Refresh, with newer: SavedSession, at now: Instant) -> [Action] {
         guard session(for: refresh) != nil else { return discard(newer.token, of: newer.id) }
         history.pace.succeeded(with: newer.token, at: now)
-        history.muteRefusals = 0
+        // One that cannot be sent is like one that is refused.
+        if newer.token.misfit != nil { history.pace.refused(newer.token.accessToken, at: now) }
+        history.muteRefusals = []
         let event = history.awaitsToken ? TokenEvent.signedIn : .refreshed
         adopt(newer)
         return finish(refresh, with: .success(newer.token)) + [.send(event)]
@@ -273,7 +288,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
     ) -> [Action] {
         guard session(for: refresh) != nil else { return [] }
         history.pace.failed(at: now, random: random)
-        history.muteRefusals = error.isMuteRefusal ? history.muteRefusals + 1 : 0
+        if error.isMuteRefusal { history.noteMuteRefusal(at: now) } else { history.muteRefusals = [] }
         return finish(refresh, with: .failure(error))
     }
 

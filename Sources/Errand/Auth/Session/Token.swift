@@ -1,3 +1,4 @@
+public import ErrandJSON
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -22,6 +23,9 @@ public struct Token: Sendable, Hashable, Codable {
     public var scopes: [String]
     /// The ID token of a sign-in with OpenID Connect, which has been checked; `nil` if there is none. See ``claims``.
     public var idToken: String?
+    /// What else the server has written into its answer, such as `instance_url` or `team`, by the names of the members;
+    /// empty if there is nothing. It is saved with the session, and an answer to a refresh replaces what it names.
+    public var members: [String: JSONValue] = [:]
     /// The key that the access token is bound to: each request proves with it that its sender has the key (RFC 9449);
     /// `nil` if the token alone is enough. It is saved with the session. See ``OAuth/bindingTokens(to:)``.
     public var proofKey: SigningKey?
@@ -56,6 +60,7 @@ public struct Token: Sendable, Hashable, Codable {
         refreshTokenExpiry = try members.decodeIfPresent(Date.self, forKey: .refreshTokenExpiry)
         scopes = try members.decode([String].self, forKey: .scopes)
         idToken = try members.decodeIfPresent(String.self, forKey: .idToken)
+        self.members = try members.decodeIfPresent([String: JSONValue].self, forKey: .members) ?? [:]
         let secret = try members.decodeIfPresent(Data.self, forKey: .proofKey)
         if secret != nil, let reason = P256Keys.problem { throw UnusableKey(reason: reason) }
         proofKey = try secret.map(SigningKey.init(rawRepresentation:))
@@ -71,6 +76,7 @@ public struct Token: Sendable, Hashable, Codable {
         try members.encodeIfPresent(refreshTokenExpiry, forKey: .refreshTokenExpiry)
         try members.encode(scopes, forKey: .scopes)
         try members.encodeIfPresent(idToken, forKey: .idToken)
+        if !self.members.isEmpty { try members.encode(self.members, forKey: .members) }
         try members.encodeIfPresent(proofKey?.rawRepresentation, forKey: .proofKey)
     }
 
@@ -79,7 +85,7 @@ public struct Token: Sendable, Hashable, Codable {
         case accessToken = "access"
         case refreshToken = "refresh"
         case refreshTokenExpiry = "refreshExpiry"
-        case type, expiry, scopes
+        case type, expiry, scopes, members
         case idToken = "identity"
         case proofKey = "proof"
     }
@@ -99,11 +105,11 @@ public struct Token: Sendable, Hashable, Codable {
         guard proofKey == nil, type.equalsIgnoringCase(TokenProver.header) || type == Self.unknownType else {
             return nil
         }
+        if type == Self.unknownType {
+            return .badSetting("the server has issued a token of an unknown type, which cannot be sent")
+        }
         return .badSetting(
-            """
-            the server has issued a token of \(type == Self.unknownType ? "an unknown type" : "the type DPoP"), which \
-            cannot be sent; for tokens that are bound to a key, use `OAuth.bindingTokens(to:)`
-            """)
+            "the server has issued a token of the type DPoP without a key; use `OAuth.bindingTokens(to:)`")
     }
 
     /// The value of the `Authorization` header.

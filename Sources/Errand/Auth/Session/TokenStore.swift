@@ -140,7 +140,12 @@ public actor TokenStore {
     /// task is canceled, it returns at once, and the token is still saved. Inside the `refresh` closure it returns at
     /// once, and the token is saved when the refresh is over.
     public func signIn(_ token: Token) async {
-        let session = SavedSession(id: time.randomUUID(), token: token, received: time.date)
+        await begin(token)
+    }
+
+    /// Begins a session, and returns when it has been saved.
+    func begin(_ token: Token, keeping kept: Data? = nil) async {
+        let session = SavedSession(id: time.randomUUID(), token: token, received: time.date, kept: kept)
         if change({ $0.signIn(session) }) { await saveCurrent() }
     }
 
@@ -171,15 +176,8 @@ public actor TokenStore {
         if live.knows(token) { await signOut() }
     }
 
-    /// Whether a user is signed in. Loads the saved session if necessary.
-    public var isSignedIn: Bool {
-        get async {
-            // If the session cannot be loaded, no user is signed in. A canceled caller still waits for the load,
-            // because a cancellation signs no user out.
-            await sync.startLoading(for: self)?.completion()
-            return presentSession != nil
-        }
-    }
+    /// Loads the saved session, if that is necessary and possible.
+    func load() async { await sync.startLoading(for: self)?.completion() }
 
     /// Returns a token that is valid now, and refreshes it if necessary. Within the leeway it returns the current
     /// token, and a refresh runs in parallel.

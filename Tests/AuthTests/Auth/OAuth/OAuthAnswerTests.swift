@@ -17,12 +17,11 @@ struct OAuthAnswerTests {
                 #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_token":"r","scope":"x y","#
                     + #""id":7}"#))
         let token = try await scene.signIn(scopes: ["x", "y", "z"])
-        #expect(
-            token
-                == Token(
-                    accessToken: "a", refreshToken: "r", type: "Bearer",
-                    expiry: scene.clock.date.addingTimeInterval(3600),
-                    scopes: ["x", "y"]))
+        var expected = Token(
+            accessToken: "a", refreshToken: "r", type: "Bearer", expiry: scene.clock.date.addingTimeInterval(3600),
+            scopes: ["x", "y"])
+        expected.members = ["id": 7]
+        #expect(token == expected)
     }
 
     @Test(

@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -153,6 +153,7 @@ struct OAuthDiscoveryTests {
             let metadata = try #require(try await discover(Self.issuer, on: network).metadata)
             #expect(metadata.issuer == Self.issuer && metadata.revocationEndpoint == nil)
             #expect(metadata.namesIssuerInRedirect == member.contains("iss_parameter"))
+            #expect(metadata.codeChallengeMethods == (member.contains("S256") ? ["S256"] : nil))
         }
         let network = scripted()
         let padding = String(repeating: " ", count: 1 << 20)
@@ -185,5 +186,51 @@ struct OAuthDiscoveryTests {
             .get, "*",
             .json(#"{"issuer":"http://127.0.0.1:8080","token_endpoint":"http://127.0.0.1:8080/token"}"#))
         #expect(try await discover("http://127.0.0.1:8080", on: network).metadata?.scopes == nil)
+    }
+
+    @Test(
+        "S8, S11: Microsoft's issuer of many tenants has the tenant of the user in ID tokens, and nothing else",
+        arguments: [
+            ("common", "{tenantid}", true), ("organizations", "{tenantid}", true), ("t-7", "{tenantid}", false),
+            ("common", "t-7", false), ("common", "common", true), ("t-7", "t-7", true),
+        ])
+    func tenants(asked: String, found: String, isRight: Bool) async throws {
+        func issuer(_ tenant: String) -> String { "https://login.test/\(tenant)/v2.0" }
+        let network = scripted()
+        let document = #"{"issuer":"\#(issuer(found))","token_endpoint":"https://login.test/token"}"#
+        network.on(.get, "*", ScriptedReply.json(document).always)
+        let outcome = await Result { () async throws(ServiceError) in try await discover(issuer(asked), on: network) }
+        #expect(((try? outcome.get()) != nil) == isRight)
+    }
+
+    @Test("S11: the tenant in an ID token stands for the one in the issuer, and for no other part of it")
+    func tenantOfToken() {
+        let issuer = "https://login.test/{tenantid}/v2.0"
+        #expect(TenantIssuer.matches("https://login.test/t-7/v2.0", issuer, tenant: "t-7"))
+        let wrong: [(String?, String?)] = [
+            (issuer, "{tenantid}"), ("https://login.test/t-7/v2.0", "t-8"), ("https://login.test/t-7/v2.0", nil),
+            ("https://login.test/a/b/v2.0", "a/b"), ("https://login.test//v2.0", ""), (nil, "t-7"),
+            ("https://evil.test/t-7/v2.0", "t-7"),
+        ]
+        for (found, tenant) in wrong {
+            #expect(!TenantIssuer.matches(found, issuer, tenant: tenant), "\(found ?? "none")")
+        }
+        #expect(TenantIssuer.matches("https://login.test", "https://login.test", tenant: nil))
+        #expect(!TenantIssuer.matches("https://login.test/t", "https://login.test", tenant: "t"))
+    }
+
+    @Test("S8: the endpoints for the user, the end of a session and introspection are known, and checked like others")
+    func furtherEndpoints() async throws {
+        let members = ["userinfo_endpoint", "end_session_endpoint", "introspection_endpoint"]
+        let list = members.map { #","\#($0)":"https://login.test/\#($0)""# }.joined()
+        let network = scripted()
+        network.on(.get, "*", .json(Self.document(Self.issuer, list)))
+        let metadata = try #require(try await discover(Self.issuer, on: network).metadata)
+        let found = [metadata.userinfoEndpoint, metadata.endSessionEndpoint, metadata.introspectionEndpoint]
+        #expect(found == members.map { "https://login.test/\($0)" })
+        for name in members {
+            let other = Self.document(Self.issuer, #","\#(name)":"http://evil.test/x""#)
+            #expect(await refusal(of: other)?.path == name)
+        }
     }
 }

@@ -135,4 +135,26 @@ struct OAuthRefreshTests {
         }
         #expect(scene.forms == ["grant_type=client_credentials"])
     }
+
+    @Test("what else the server says is kept with the token, and an answer to a refresh replaces what it names")
+    func members() async throws {
+        let scene = OAuthScene(
+            .json(#"{"access_token":"a","refresh_token":"r","instance_url":"https://x.test","team":{"id":7}}"#),
+            .json(#"{"access_token":"b","instance_url":"https://y.test"}"#))
+        let token = try await scene.signIn()
+        #expect(token.members == ["instance_url": "https://x.test", "team": ["id": 7]])
+        let saved = try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(token))
+        #expect(saved == token && !printed(token).contains("x.test"))
+        let next = try await scene.oauth.refresh(saved)
+        #expect(next.members == ["instance_url": "https://y.test", "team": ["id": 7]])
+    }
+
+    @Test("a refresh may ask for some of the scopes")
+    func fewerScopes() async throws {
+        let scene = OAuthScene(.json(#"{"access_token":"b"}"#), .json(#"{"access_token":"c"}"#))
+        let token = Token(accessToken: "a", refreshToken: "r", scopes: ["read", "write"])
+        #expect(try await scene.oauth.refresh(token, scopes: ["read"]).scopes == ["read"])
+        #expect(try await scene.oauth.refresh(token).scopes == ["read", "write"])
+        #expect(scene.forms[0].contains("scope=read") && !scene.forms[1].contains("scope"))
+    }
 }

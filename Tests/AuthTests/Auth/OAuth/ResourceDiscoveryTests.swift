@@ -155,41 +155,44 @@ struct ResourceDiscoveryTests {
     }
 
     @Test(
-        "S12: a server that an API names shows its own page, or names itself in redirects, or is one that is trusted",
+        "S12: a server that only an API names signs users in if it names itself in redirects, or is trusted",
         arguments: [
-            ("https://login.test/in", false, [], true), ("https://honest.test/in", false, [], false),
-            ("https://honest.test/in", true, [], true), ("https://honest.test/in", false, ["https://login.test"], true),
-            ("https://honest.test/in", false, ["https://other.test"], false),
-            ("https://login.test:444/in", false, [], false),
-        ] as [(String, Bool, Set<String>, Bool)])
-    func mixUp(page: String, namesItself: Bool, trusted: Set<String>, isRight: Bool) async throws {
-        let network = scripted()
-        network.on(.get, "/.well-known/oauth-protected-resource/v1", Self.document())
+            (false, [], false), (true, [], true), (false, ["https://login.test"], true),
+            (false, ["https://other.test"], false),
+        ] as [(Bool, Set<String>, Bool)])
+    func mixUp(namesItself: Bool, trusted: Set<String>, isRight: Bool) async throws {
         let members = [
-            #""issuer":"https://login.test""#, #""authorization_endpoint":"\#(page)""#,
-            #""token_endpoint":"https://login.test/token""#,
+            #""issuer":"https://login.test""#, #""authorization_endpoint":"https://login.test/in""#,
+            #""token_endpoint":"https://login.test/token""#, #""device_authorization_endpoint":"https://login.test/d""#,
             #""authorization_response_iss_parameter_supported":\#(namesItself)"#,
         ]
-        network.on(
-            .get, "https://login.test/.well-known/oauth-authorization-server",
-            ScriptedReply.json("{\(members.joined(separator: ","))}").always)
-        let outcome = await Result { () async throws(ServiceError) in
-            try await OAuth.discover(
-                for: Self.api, client: .public(id: "tool"), trustedIssuers: trusted, configure(network))
+        func network() -> ScriptedTransport {
+            let network = scripted()
+            network.on(.get, "/.well-known/oauth-protected-resource/v1", Self.document())
+            network.on(
+                .get, "https://login.test/.well-known/oauth-authorization-server",
+                ScriptedReply.json("{\(members.joined(separator: ","))}"))
+            if trusted == ["https://login.test"] {
+                network.on(.post, "https://login.test/d", times: nil) { _ in HTTPResponse(status: 400) }
+            }
+            return network
         }
-        switch outcome {
-        case .success(let oauth): #expect(isRight && oauth.metadata?.authorizationEndpoint == page)
-        case .failure(let error): #expect(!isRight && error.refusedPath == "authorization_endpoint")
-        }
-        guard !isRight else { return }
-        // A server that the program knows may have its page anywhere.
-        let known = scripted()
-        known.on(.get, "/.well-known/oauth-protected-resource/v1", Self.document())
-        known.on(
-            .get, "https://login.test/.well-known/oauth-authorization-server",
-            ScriptedReply.json("{\(members.joined(separator: ","))}"))
         let oauth = try await OAuth.discover(
-            for: Self.api, client: { $0 == "https://login.test" ? .public(id: "tool") : nil }, configure(known))
-        #expect(oauth.metadata?.authorizationEndpoint == page)
+            for: Self.api, client: .public(id: "tool"), trustedIssuers: trusted, configure(network()))
+        let error = await failure { () async throws(ServiceError) in
+            _ = try await oauth.signInRequest(redirectURI: "https://app.test/in")
+        }
+        #expect((error == nil) == isRight)
+        if let error { #expect("\(error)".contains("`trustedIssuers`")) }
+        // The answer to a device names nobody.
+        let device = await failure { () async throws(ServiceError) in
+            _ = try await oauth.signInOnAnotherDevice { _ in }
+        }
+        #expect(
+            "\(try #require(device))".contains("`trustedIssuers`") == trusted.isDisjoint(with: ["https://login.test"]))
+        // A server that the program knows is one that it trusts.
+        let known = try await OAuth.discover(
+            for: Self.api, client: { $0 == "https://login.test" ? .public(id: "tool") : nil }, configure(network()))
+        #expect(try await known.signInRequest(redirectURI: "https://app.test/in").address.contains("login.test/in"))
     }
 }

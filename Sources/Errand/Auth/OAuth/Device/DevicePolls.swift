@@ -14,8 +14,13 @@ struct DevicePolls: Sendable {
     /// A user who has signed in does not wait longer because of a failure that has passed.
     private static let longestPause = Duration.seconds(60)
 
+    /// More pages in a row are no passing fault: it is the wrong address.
+    private static let mostPages = 5
+
     private(set) var interval: Duration
     private var failures = 0
+    /// The pages for people in a row, in place of answers.
+    private var pages = 0
 
     init(interval: Duration) {
         self.interval = interval
@@ -36,9 +41,14 @@ struct DevicePolls: Sendable {
         case .rateLimited(let limited):
             failures += 1
             return .poll(after: max(pause, limited.retryAfter ?? .zero))
-        case _ where error.isTransient || error.isPage: failures += 1
+        case _ where error.isTransient: failures += 1
+        case _ where error.isPage && pages < Self.mostPages:
+            failures += 1
+            pages += 1
+            return .poll(after: pause)
         default: return .fail(error)
         }
+        pages = 0
         return .poll(after: pause)
     }
 

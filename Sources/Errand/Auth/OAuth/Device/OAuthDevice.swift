@@ -26,6 +26,7 @@ extension OAuth {
         if app.id.isEmpty { throw .badSetting("the client id is empty") }
         let requested = requestedScopes(scopes, in: parameters)
         try checkIdentityScope(in: requested)
+        try refuseStranger(unless: false)
         let scope = CallScope()
         let id = try signIns.begin(scope)
         defer { signIns.end(id) }
@@ -68,7 +69,7 @@ extension OAuth {
 
     private func token(afterPoll grant: Grant, scopes: [String]) async throws(ServiceError) -> Token {
         // The polls are retries themselves.
-        let issued = try await answer(to: grant, scopes: [], retry: .never)
+        let issued = try await answer(to: grant, scopes: [], retry: .never, known: scopes)
         var token = try checked(issued, scopes: scopes)
         if token.scopes.isEmpty { token.scopes = scopes }
         return token

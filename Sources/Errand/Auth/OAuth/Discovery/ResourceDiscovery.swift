@@ -9,15 +9,15 @@ extension OAuth {
     /// used. If none is, this throws the error of the first. Use this if your app has the same id everywhere, and no
     /// secret; ``discover(for:tokenType:parameters:client:_:)`` has credentials for each server.
     ///
-    /// An API may name a server of its own that shows users the page of another server, and would have the code of that
-    /// one redeemed at its own token endpoint (RFC 9700, 4.4). So the server must name itself in redirects (RFC 9207),
-    /// or have its page at the origin of its issuer, or be one that you trust. Otherwise this throws `.decodingFailed`
-    /// with the path `authorization_endpoint`.
+    /// An API may name a server of its own that leads users to the page of another server, and has the code of that one
+    /// redeemed at its own token endpoint (RFC 9700, 4.4). So a sign-in in a browser fails with `.invalidRequest`
+    /// unless the server promises to name itself in redirects (RFC 9207), and one on another device, unless you trust
+    /// the server.
     ///
     /// - Parameters:
     ///   - resource: The https URL of the API, as it names itself. Plain http is accepted on this machine only.
     ///   - client: The app as the servers know it.
-    ///   - trustedIssuers: The servers that may have their page at another origin; none by default.
+    ///   - trustedIssuers: The servers that you trust; none by default.
     ///   - tokenType: The only accepted type of token, `Bearer` by default.
     ///   - parameters: Further parameters of every request, such as a `resource` (RFC 8707) or a tenant.
     ///   - configure: Configures the clients, one for each origin. Their `environment` is replaced.
@@ -55,12 +55,13 @@ extension OAuth {
             for: resource, trusting: nil, tokenType: tokenType, parameters: parameters, client: client, configure)
     }
 
-    /// - Parameter trusted: The servers that may have their page anywhere; `nil` for all.
+    /// - Parameter trusted: The servers that the program trusts; `nil` for all.
     private static func discover(
         for resource: String, trusting trusted: Set<String>?, tokenType: String, parameters: QueryItems,
         client: (_ issuer: String) -> Client?, _ configure: (inout Configuration) -> Void
     ) async throws(ServiceError) -> OAuth {
         var configuration = Configuration(ServerEnvironment(name: "API", baseURL: resource))
+        configuration.rateLimit = .unlimited
         configure(&configuration)
         let discovery = try ResourceDiscovery(resource, configuration)
         var failure: ServiceError?
@@ -70,10 +71,11 @@ extension OAuth {
             do throws(ServiceError) {
                 let server = try discovery.server(issuer)
                 let metadata = try await server.metadata()
-                if trusted.map({ !$0.contains(issuer) }) ?? false { try metadata.refuseMixUp(at: server.url.origin) }
-                return OAuth(
+                var oauth = OAuth(
                     OAuthServer(metadata, for: app, server.configuration), client: app,
                     tokenType: tokenType, parameters: parameters)
+                oauth.isTrusted = trusted?.contains(issuer) ?? true
+                return oauth
             } catch {
                 if error == .cancelled { throw error }
                 failure = failure ?? error
@@ -84,12 +86,16 @@ extension OAuth {
     }
 }
 
-extension OAuth.ServerMetadata {
-    /// Refuses a server that nobody knows and whose page may be another server's (RFC 9700, 4.4).
-    fileprivate func refuseMixUp(at issuer: Origin) throws(ServiceError) {
-        guard let page = authorizationEndpoint, !namesIssuerInRedirect else { return }
-        guard let origin = (try? HTTPURL(page))?.origin, origin != issuer else { return }
-        throw .unlike("authorization_endpoint", expected: "a page of \(issuer)", found: "one of \(origin)")
+extension OAuth {
+    /// Refuses to sign a user in at a server that only an API has named (RFC 9700, 4.4). `isNamed` says whether the
+    /// answer will name the server.
+    func refuseStranger(unless isNamed: Bool) throws(ServiceError) {
+        guard !isTrusted, !isNamed else { return }
+        throw .badSetting(
+            """
+            an API has named the authorization server \(metadata?.issuer ?? "") for a sign-in; it may lead users to \
+            the page of another one. If you know it, pass it in `trustedIssuers`
+            """)
     }
 }
 

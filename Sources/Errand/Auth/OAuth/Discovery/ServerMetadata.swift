@@ -15,6 +15,12 @@ extension OAuth {
         public var revocationEndpoint: String?
         /// The URL that takes the parameters of a sign-in before the browser opens (RFC 9126); `nil` if there is none.
         public var pushedAuthorizationRequestEndpoint: String?
+        /// The URL that tells about the user of a token (OpenID Connect); `nil` if there is none.
+        public var userinfoEndpoint: String?
+        /// The URL of the page that ends the user's session at the server (OpenID Connect); `nil` if there is none.
+        public var endSessionEndpoint: String?
+        /// The URL that tells what a token is good for (RFC 7662); `nil` if there is none.
+        public var introspectionEndpoint: String?
         /// Whether the server accepts a sign-in only with pushed parameters.
         public var requiresPushedAuthorizationRequests = false
         /// The methods of PKCE (RFC 7636) that the server lists; `nil` if it lists none, which does not say that it has
@@ -55,6 +61,9 @@ extension OAuth {
         var endpoints: [(name: String, url: String)] {
             var endpoints = Self.own.map { key, path in (key.rawValue, self[keyPath: path]) }
             endpoints.append((CodingKeys.authorizationEndpoint.rawValue, authorizationEndpoint))
+            endpoints.append((CodingKeys.userinfoEndpoint.rawValue, userinfoEndpoint))
+            endpoints.append((CodingKeys.endSessionEndpoint.rawValue, endSessionEndpoint))
+            endpoints.append((CodingKeys.introspectionEndpoint.rawValue, introspectionEndpoint))
             for (key, _) in Self.own {
                 let name = "\(CodingKeys.certificateEndpoints.rawValue).\(key.rawValue)"
                 endpoints.append((name, certificateEndpoints[key.rawValue]))
@@ -83,6 +92,9 @@ extension OAuth.ServerMetadata: Decodable {
         case deviceAuthorizationEndpoint = "device_authorization_endpoint"
         case revocationEndpoint = "revocation_endpoint"
         case pushedAuthorizationRequestEndpoint = "pushed_authorization_request_endpoint"
+        case userinfoEndpoint = "userinfo_endpoint"
+        case endSessionEndpoint = "end_session_endpoint"
+        case introspectionEndpoint = "introspection_endpoint"
         case requiresPushedAuthorizationRequests = "require_pushed_authorization_requests"
         case codeChallengeMethods = "code_challenge_methods_supported"
         case namesIssuerInRedirect = "authorization_response_iss_parameter_supported"
@@ -97,16 +109,22 @@ extension OAuth.ServerMetadata: Decodable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         issuer = try members.decodeIfPresent(String.self, forKey: .issuer)
         func text(_ key: CodingKeys) -> String? { try? members.decode(String.self, forKey: key) }
-        func texts(_ key: CodingKeys) -> [String]? { try? members.decode([String].self, forKey: key) }
-        // What a server writes as text, it means.
+        func texts(_ key: CodingKeys) -> [String]? {
+            (try? members.decode([String].self, forKey: key)) ?? text(key).map { [$0] }
+        }
+        // What is there in another form has the stricter meaning.
         func isTrue(_ key: CodingKeys) -> Bool {
-            (try? members.decode(Bool.self, forKey: key)) ?? (text(key)?.lowercased() == "true")
+            guard members.contains(key), (try? members.decodeNil(forKey: key)) == false else { return false }
+            return (try? members.decode(Bool.self, forKey: key)) ?? (text(key)?.lowercased() != "false")
         }
         authorizationEndpoint = text(.authorizationEndpoint)
         tokenEndpoint = text(.tokenEndpoint)
         deviceAuthorizationEndpoint = text(.deviceAuthorizationEndpoint)
         revocationEndpoint = text(.revocationEndpoint)
         pushedAuthorizationRequestEndpoint = text(.pushedAuthorizationRequestEndpoint)
+        userinfoEndpoint = text(.userinfoEndpoint)
+        endSessionEndpoint = text(.endSessionEndpoint)
+        introspectionEndpoint = text(.introspectionEndpoint)
         requiresPushedAuthorizationRequests = isTrue(.requiresPushedAuthorizationRequests)
         codeChallengeMethods = texts(.codeChallengeMethods)
         namesIssuerInRedirect = isTrue(.namesIssuerInRedirect)

@@ -34,7 +34,9 @@ struct IDTokenCheck: Sendable {
         if let subject, let user = claims.subject, user != subject {
             throw .sessionExpired(SessionExpiry(.refreshRefused, message: "the new ID token is that of another user"))
         }
-        guard claims.issuer == issuer else { throw refuse("iss", issuer) }
+        guard TenantIssuer.matches(claims.issuer, issuer, tenant: claims["tid"]?.string) else {
+            throw refuse("iss", issuer)
+        }
         guard let user = claims.subject, !user.isEmpty else { throw refuse("sub", "a user") }
         guard claims.audience.contains(clientID) else { throw refuse("aud", "the id of this app") }
         let authorized = claims["azp"]
@@ -46,10 +48,9 @@ struct IDTokenCheck: Sendable {
             throw refuse("exp", "a time in the future")
         }
         if let nonce, claims["nonce"]?.string != nonce { throw refuse("nonce", "that of this sign-in") }
-        if let maxAge = demands.maxAge {
-            let earliest = date.timeIntervalSince1970 - maxAge - Self.leeway
-            guard let signedIn = token.seconds("auth_time"), signedIn >= earliest else {
-                throw refuse("auth_time", "a sign-in within \(Int64(wholeSeconds: maxAge)) s")
+        if let earliest = demands.earliest {
+            guard let signedIn = token.seconds("auth_time"), signedIn >= earliest - Self.leeway else {
+                throw refuse("auth_time", "a sign-in that is as young as was asked for")
             }
         }
         // A server need not say by which means the user has signed in.

@@ -33,8 +33,28 @@ extension OAuth {
             scope.stop(.timedOut(Timeout(.signIn, limit: limit, phase: .preparing)))
         }
         defer { alarm.cancel() }
-        let outcome = try await scope.result { try await browser.redirect(from: page) }
+        let outcome: Result<String, any Error>
+        do throws(ServiceError) {
+            outcome = try await scope.result { try await browser.redirect(from: page) }
+        } catch {
+            await page.outcome.end(hasSucceeded: false)
+            throw error
+        }
         alarm.cancel()
+        do throws(ServiceError) {
+            let token = try await token(from: outcome, of: page, in: scope)
+            await page.outcome.end(hasSucceeded: true)
+            return token
+        } catch {
+            await page.outcome.end(hasSucceeded: false)
+            throw error
+        }
+    }
+
+    /// Exchanges what a browser has brought.
+    private func token(
+        from outcome: Result<String, any Error>, of page: SignInPage, in scope: CallScope
+    ) async throws(ServiceError) -> Token {
         let address: String
         switch outcome {
         // The limit or a shutdown has canceled the browser's task: its failure is no decision of the user, and nobody
@@ -47,17 +67,8 @@ extension OAuth {
                 .transport(TransportFailure(.other, "the browser failed with \(foreignName(of: $0))"))
             }
         }
-        do throws(ServiceError) {
-            guard let request = page.request else {
-                throw .badSetting("the browser has not asked for the page's address")
-            }
-            let token = try await request.token(redirectedTo: address)
-            await page.outcome.end(hasSucceeded: true)
-            return token
-        } catch {
-            await page.outcome.end(hasSucceeded: false)
-            throw error
-        }
+        guard let request = page.request else { throw .badSetting("the browser has not asked for the page's address") }
+        return try await request.token(redirectedTo: address)
     }
 
     /// Begins a sign-in whose answer comes later, in another request to a server of yours.
@@ -77,6 +88,7 @@ extension OAuth {
             let reason = "a user signs in over https or on this machine only, not at \(endpoint.origin)"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
+        try refuseStranger(unless: metadata?.namesIssuerInRedirect == true)
         try checkChallengeMethods()
         try checkPromisedIssuer()
         let requested = requestedScopes(scopes, in: own)
@@ -101,7 +113,7 @@ extension OAuth {
         let page = HTTPURL(origin: endpoint.origin, path: endpoint.path, query: endpoint.query(replacing: query.items))
         return SignInRequest(
             self, scopes: requested, redirectURI: redirectURI, secrets: secrets,
-            demands: SignInDemands(in: own, or: parameters), address: page.absoluteString,
+            demands: SignInDemands(in: own, or: parameters, at: server.time.date), address: page.absoluteString,
             pushed: pushed)
     }
 
@@ -128,7 +140,7 @@ extension OAuth {
             "authorization_code",
             parameters: ["code": code, "redirect_uri": redirectURI, "code_verifier": secrets.verifier])
         // The scopes were those of the page; the exchange has none (RFC 6749, 4.1.3).
-        let issued = try await answer(to: grant, scopes: [])
+        let issued = try await answer(to: grant, scopes: [], known: scopes)
         let nonce = scopes.contains(Self.identityScope) ? secrets.nonce : nil
         var token = try checked(issued, scopes: scopes, nonce: nonce, demands: demands)
         if token.scopes.isEmpty { token.scopes = scopes }

@@ -45,6 +45,50 @@ extension OAuth {
             self.pushed = pushed
         }
 
+        /// What an archive of a sign-in contains.
+        private struct Archive: Codable {
+            let address: String
+            let clientID: String
+            let issuer: String?
+            let scopes: [String]
+            let redirectURI: String
+            let secrets: SignInSecrets
+            let demands: SignInDemands
+            let proofKey: Data?
+        }
+
+        /// The sign-in in a form that can be saved, so that another process can check its answer: after a restart, or
+        /// another instance of a server. Whoever has it can finish the sign-in, so keep it like a password, with the
+        /// session of the browser that began it, and remove it when it has been used: an archive does not know that.
+        ///
+        ///     let request = try oauth.signInRequest(restoring: archive)
+        public func archive() throws(ServiceError) -> Data {
+            let archive = Archive(
+                address: address, clientID: oauth.app.id, issuer: oauth.metadata?.issuer, scopes: scopes,
+                redirectURI: redirectURI, secrets: secrets, demands: demands,
+                proofKey: oauth.proofKey?.rawRepresentation)
+            do {
+                return try JSONEncoder().encode(archive)
+            } catch {
+                throw .badSetting("the sign-in cannot be archived: \(foreignName(of: error))")
+            }
+        }
+
+        fileprivate convenience init(restoring data: Data, by oauth: OAuth) throws(ServiceError) {
+            let archive: Archive
+            do {
+                archive = try JSONDecoder().decode(Archive.self, from: data)
+            } catch {
+                throw .badSetting("this is no archive of a sign-in")
+            }
+            guard archive.clientID == oauth.app.id, archive.issuer == oauth.metadata?.issuer,
+                archive.proofKey == oauth.proofKey?.rawRepresentation
+            else { throw .badSetting("the sign-in was begun by another app, at another server, or with another key") }
+            self.init(
+                oauth, scopes: archive.scopes, redirectURI: archive.redirectURI, secrets: archive.secrets,
+                demands: archive.demands, address: archive.address, pushed: nil)
+        }
+
         /// Returns whether an address has the answer to this request: whether its `state` is that of the request.
         public func isAnswered(by address: String) -> Bool {
             (try? RedirectAnswer(address).value("state")) == secrets.state
@@ -100,6 +144,16 @@ extension OAuth {
     }
 }
 
+extension OAuth {
+    /// Returns a sign-in that was begun by this process or another one, from its ``SignInRequest/archive()``.
+    ///
+    /// Throws `.invalidRequest` if the archive is damaged, or the sign-in was begun by another app, at another server,
+    /// or with another key.
+    public func signInRequest(restoring archive: Data) throws(ServiceError) -> SignInRequest {
+        try SignInRequest(restoring: archive, by: self)
+    }
+}
+
 extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
     /// The server, without the parameters of the request.
     public var description: String { "SignInRequest(\(oauth))" }
@@ -108,33 +162,34 @@ extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
 }
 
 /// How the user has to sign in, if the parameters of the page say so (OpenID Connect Core, 3.1.2.1).
-struct SignInDemands: Sendable {
-    /// How many seconds ago the user may have signed in; `nil` for any time.
-    var maxAge: Double?
+struct SignInDemands: Sendable, Codable {
+    /// When the user may have signed in first, in seconds since 1970: at the beginning, so long ago as was asked for;
+    /// `nil` for any time.
+    var earliest: Double?
     /// The means of which the user has to use one; none for any.
     var acrValues: [String] = []
 
     init() {}
 
     /// Reads them from the parameters of one request, which replace those of every request.
-    init(in own: QueryItems, or common: QueryItems) {
+    init(in own: QueryItems, or common: QueryItems, at date: Date) {
         func value(_ name: String) -> String? {
             (own.items.first { $0.name == name } ?? common.items.first { $0.name == name })?.value
         }
-        maxAge = value("max_age").flatMap { Double($0) }
+        earliest = value("max_age").flatMap { Double($0) }.map { date.timeIntervalSince1970 - $0 }
         acrValues = value("acr_values")?.split(separator: " ").map(String.init) ?? []
     }
 }
 
 /// The values that bind the answer of a sign-in to the program that began it.
-struct SignInSecrets: Sendable {
+struct SignInSecrets: Sendable, Codable {
     /// Binds the redirect to the request.
-    let state = SystemRandom.text()
+    var state = SystemRandom.text()
     /// Binds the code to this program: only who knows the verifier can exchange it.
-    let verifier = SystemRandom.text()
+    var verifier = SystemRandom.text()
 
     /// Binds the ID token to the request.
-    let nonce = SystemRandom.text()
+    var nonce = SystemRandom.text()
 
     /// What goes along with the request in place of the verifier.
     var challenge: String { Base64URL.encode(SHA256.hash(of: Data(verifier.utf8))) }

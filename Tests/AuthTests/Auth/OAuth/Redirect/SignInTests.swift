@@ -274,4 +274,33 @@ struct SignInTests {
         }
         #expect(invalid.subject == .cleartext)
     }
+
+    @Test("a sign-in that was archived is finished by another process, and by no other app, server or key")
+    func archived() async throws {
+        let scene = try await SignInScene()
+        let request = try await scene.oauth.signInRequest(scopes: ["openid"], redirectURI: "https://app.test/in")
+        let archive = try request.archive()
+        let redirect = try scene.server.visit(request.address)
+        let restored = try scene.oauth.signInRequest(restoring: archive)
+        #expect(restored.address == request.address && restored.isAnswered(by: redirect))
+        #expect(try await restored.token(redirectedTo: redirect).claims?.subject == "ann")
+        let metadata = try #require(scene.oauth.metadata)
+        var elsewhere = metadata
+        elsewhere.issuer = "https://other.test"
+        let others = [
+            OAuth(metadata, client: .public(id: "other")), OAuth(elsewhere, client: .public(id: "app")),
+            scene.oauth.bindingTokens(to: try SigningKey()),
+        ]
+        for oauth in others {
+            #expect(throws: ServiceError.self) { try oauth.signInRequest(restoring: archive) }
+        }
+        for damaged in [Data(), Data("{}".utf8), archive.dropLast()] {
+            #expect(throws: ServiceError.self) { try scene.oauth.signInRequest(restoring: damaged) }
+        }
+        // With a key, the key has to be the same.
+        let bound = scene.oauth.bindingTokens(to: try SigningKey())
+        let second = try await bound.signInRequest(redirectURI: "https://app.test/in").archive()
+        #expect(throws: Never.self) { try bound.signInRequest(restoring: second) }
+        #expect(throws: ServiceError.self) { try scene.oauth.signInRequest(restoring: second) }
+    }
 }
