@@ -192,16 +192,9 @@ extension CacheEntryFile {
         /// The number of its tags and groups.
         var names: Int { tags.count + CacheGroups.names(in: headers.values("Cache-Groups")).count }
 
-        /// Whether it is the same response with the same tags.
-        func isSame(as other: Fields) -> Bool {
-            received == other.received && variant == other.variant && headers == other.headers && status == other.status
-                && tags == other.tags
-        }
-
-        /// Whether it is that response.
-        func isSame(as response: StoredResponse.Identity) -> Bool {
-            response.received == received && response.variant == variant && response.headers == headers
-                && response.status == status
+        /// What tells the response from others.
+        var identity: StoredResponse.Identity {
+            StoredResponse.Identity(variant: variant, received: received, status: status, headers: headers)
         }
     }
 }

@@ -25,6 +25,15 @@ final class CacheFolder: Sendable {
         }
     }
 
+    /// What has changed beside what the writer knows.
+    struct Changes: Sendable {
+        /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
+        /// between two counts.
+        var counted: [UInt64: Int?]?
+        /// By how much the folder has grown because files were lost, outside of a count.
+        var lost = Extent()
+    }
+
     /// A place has no more variants than this: they are searched one after the other.
     static let variants = 32
     /// What is used is touched once in this time, so that the processes after this one know of it: one hour.
@@ -40,15 +49,6 @@ final class CacheFolder: Sendable {
     private let present = Lock<CacheFolderKey?>(nil)
     /// What was wrong with the folder first.
     private let problem = Lock((text: String?.none, isTaken: false))
-    /// What has changed beside what the writer knows.
-    struct Changes: Sendable {
-        /// The lengths of the files that were written or removed during a count, by the checksums of their names; `nil`
-        /// between two counts.
-        var counted: [UInt64: Int?]?
-        /// By how much the folder has grown because files were lost while they were read, outside of a count.
-        var lost = Extent()
-    }
-
     let changes = Lock(Changes())
 
     init(_ path: String) {
@@ -85,6 +85,7 @@ final class CacheFolder: Sendable {
             // What cannot be looked at may be there again when the error is gone.
             if error != .noSuchFile { return }
         }
+        // What cannot be read now is read again when it is needed.
         let file = try? bytes(of: "key")
         present.withLock { key in
             if key?.file != file { key = nil }
@@ -305,15 +306,16 @@ final class CacheFolder: Sendable {
             touch(file, status)
             return (fields, body)
         } catch {
-            // Another process may have replaced it since; then that is lost, as any file of a cache may be.
-            lose(name)
+            // Another process may have replaced it since; then that is lost, as any file of a cache may be. If it
+            // stays, it is damaged the next time too.
+            try? lose(name)
             return nil
         }
     }
 
     /// Removes a file that is of no use.
-    func lose(_ name: String) {
-        guard let change = try? remove(name) else { return }
+    func lose(_ name: String) throws(SystemError) {
+        let change = try remove(name)
         // A count leaves it out by itself.
         changes.withLock { if $0.counted == nil { $0.lost += change } }
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is done with the responses in the folder of a cache.
+/// How the responses in the folder of a cache are read and written.
 extension CacheFolder {
     /// What is at a place.
     enum Finding {
@@ -23,8 +23,8 @@ extension CacheFolder {
             let found = try entry(name, secret, hasBody: true) { isMatch($0.variant) }
             guard let (fields, body) = found else { return nil }
             guard try isMarked(name, fields, secret) else {
-                // A removal would not find it.
-                lose(name)
+                // A removal would not find it. If it stays, it is not found all the same.
+                try? lose(name)
                 return nil
             }
             // Of a URL that is found by a name, only the origin is kept.
@@ -54,14 +54,22 @@ extension CacheFolder {
     func has(_ response: StoredResponse.Identity, at key: CacheKey) throws(SystemError) -> Bool {
         guard let secret = try self.key() else { return false }
         let name = CachePlace(of: key, by: secret).name(of: response.variant, by: secret)
-        return try entry(name, secret, hasBody: false) { $0.isSame(as: response) } != nil
+        return try entry(name, secret, hasBody: false) { $0.identity == response } != nil
     }
 
-    /// Stores a response, unless `isOvertaken` in the moment in which it would become visible. Returns by how much the
-    /// folder has grown; `nil` if the response was overtaken.
+    /// What has become of a response that was to be stored.
+    enum Outcome {
+        /// It is stored, and the folder has grown by that.
+        case stored(Extent)
+        case overtaken
+        /// With the tags of what it would replace, which is removed, it has too many.
+        case tooManyNames
+    }
+
+    /// Stores a response, unless `isOvertaken` in the moment in which it would become visible.
     func write(
         _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
-    ) throws(SystemError) -> Extent? {
+    ) throws(SystemError) -> Outcome {
         do throws(SystemError) {
             return try attemptWrite(response, at: key, unless: isOvertaken)
         } catch {
@@ -74,29 +82,35 @@ extension CacheFolder {
 
     private func attemptWrite(
         _ response: StoredResponse, at key: CacheKey, unless isOvertaken: () -> Bool
-    ) throws(SystemError) -> Extent? {
+    ) throws(SystemError) -> Outcome {
         let secret = try makeKey()
         let place = CachePlace(of: key, by: secret)
         let name = place.name(of: response.variant, by: secret)
         var fields = CacheEntryFile.Fields(of: response, secret, clock: clock)
-        var change = Extent()
-        if let (old, _) = try entry(name, secret, hasBody: false, where: { _ in true }) {
-            if try isMarked(name, old, secret) {
-                // Whoever has called it by a tag need not be the one who calls now.
-                fields.tags = Set(fields.tags).union(old.tags).sorted()
-                // More than can be looked at with each change: then the tags of this one have to do, and what others
-                // have tagged is gone.
-                if fields.names > StoredResponse.mostNames { fields.tags = response.tags.sorted() }
-            } else {
-                // It cannot be found, and would be again with the marks of this one.
-                change += try remove(name)
+        if let old = try present(name, secret) {
+            // Whoever has called it by a tag need not be the one who calls now.
+            fields.tags = Set(fields.tags).union(old.tags).sorted()
+            guard fields.names <= StoredResponse.mostNames else {
+                try lose(name)
+                return .tooManyNames
             }
         }
-        if isOvertaken() { return nil }
-        let more = try replace(name, at: place, with: fields, response.body, secret, unless: isOvertaken)
-        guard let more else { return nil }
-        change += more
-        return change
+        if isOvertaken() { return .overtaken }
+        let grown = try replace(name, at: place, with: fields, response.body, secret, unless: isOvertaken)
+        return grown.map(Outcome.stored) ?? .overtaken
+    }
+
+    /// Returns the fields of a file that is to be replaced. One that could not be found is removed: it would be found
+    /// again with the marks of its successor.
+    private func present(_ name: String, _ secret: CacheFolderKey) throws(SystemError) -> CacheEntryFile.Fields? {
+        do throws(SystemError) {
+            guard let (fields, _) = try entry(name, secret, hasBody: false, where: { _ in true }) else { return nil }
+            if try isMarked(name, fields, secret) { return fields }
+        } catch {
+            // Nobody can read it, so nobody is to find it either.
+        }
+        try lose(name)
+        return nil
     }
 
     /// Gives a response further tags, if it is there. Returns by how much the folder has grown; `nil` if it would have
@@ -156,7 +170,7 @@ extension CacheFolder {
     private func has(
         _ fields: CacheEntryFile.Fields, at name: String, _ secret: CacheFolderKey
     ) throws(SystemError) -> Bool {
-        try entry(name, secret, hasBody: false) { $0.isSame(as: fields) } != nil
+        try entry(name, secret, hasBody: false) { $0.identity == fields.identity && $0.tags == fields.tags } != nil
     }
 
     private func removeOldVariants(at place: CachePlace) throws(SystemError) -> Extent {
@@ -173,93 +187,6 @@ extension CacheFolder {
         return change
     }
 
-    /// Removes what is at that place of that variant; with a response only that one.
-    func remove(
-        _ variant: CacheVariant, at key: CacheKey, only response: StoredResponse.Identity?
-    ) throws(SystemError) -> Extent {
-        guard let secret = try self.key() else { return Extent() }
-        if let response, try !has(response, at: key) { return Extent() }
-        return try remove(CachePlace(of: key, by: secret).name(of: variant, by: secret))
-    }
-
-    /// Carries out removals. If that fails, some of them may have been, and the folder is smaller than its count says.
-    func remove(_ pending: [PendingRemoval]) throws(SystemError) -> Extent {
-        var change = Extent()
-        var removals: [CacheRemoval] = []
-        for pending in pending {
-            switch pending {
-            case .removal(let removal): removals.append(removal)
-            case .variant(let variant, let key, let only): change += try remove(variant, at: key, only: only)
-            }
-        }
-        if !removals.isEmpty { change += try remove(removals) }
-        return change
-    }
-
-    /// Removes everything that one of them covers.
-    func remove(_ removals: [CacheRemoval]) throws(SystemError) -> Extent {
-        let areas = try names(in: "").filter(CachePlace.isArea)
-        var change = Extent()
-        if removals.contains(.everything) {
-            for area in areas { change += try removeFolder(area) }
-            _ = try removeFolder(Mark.folder)
-            return change
-        }
-        guard let secret = try self.key() else { return change }
-        var paths: Set<UInt64> = []
-        for removal in removals {
-            switch removal {
-            case .session(let session):
-                for isNamed in [false, true] {
-                    let area = CachePlace.area(of: session, isNamed: isNamed, by: secret)
-                    if areas.contains(area) { change += try removeFolder(area) }
-                }
-            case .resource(let resource): change += try remove(resource, in: areas, secret)
-            case .own(let url, let session):
-                let area = CachePlace.area(of: session, isNamed: false, by: secret)
-                if areas.contains(area) { change += try remove(.url(url), in: [area], secret) }
-                change += try removeMarked(
-                    [secret.number(of: url)], in: CachePlace.area(of: session, isNamed: true, by: secret))
-            case .below(let origin, let path): paths.insert(secret.number(ofPath: path, at: origin))
-            case .everything, .tag, .group: break
-            }
-        }
-        if !paths.isEmpty { change += try removeFiles(in: areas, secret) { !paths.isDisjoint(with: $0.paths) } }
-        change += try removeMarked(Set(removals.compactMap { $0.number(by: secret) }))
-        return change
-    }
-
-    private func remove(
-        _ resource: CacheKey.Resource, in areas: [String], _ secret: CacheFolderKey
-    ) throws(SystemError) -> Extent {
-        let base = CachePlace.base(of: resource, by: secret)
-        var change = Extent()
-        for area in areas where CachePlace.isNamed(area) == resource.isNamed {
-            let plain = "\(area)/\(base)"
-            change += try remove(plain)
-            for folder in CachePlace.folders(beside: plain) { change += try removeFolder(folder) }
-        }
-        return change
-    }
-
-    /// Looks into all files. Only a person or a program asks for that, and no response.
-    private func removeFiles(
-        in areas: [String], _ secret: CacheFolderKey, where covers: (CacheEntryFile.Fields) -> Bool
-    ) throws(SystemError) -> Extent {
-        var change = Extent()
-        var folders = areas
-        while let folder = folders.popLast() {
-            for name in try names(in: folder).map({ "\(folder)/\($0)" }) {
-                if CachePlace.isFolder(name) {
-                    folders.append(name)
-                } else if try entry(name, secret, hasBody: false, where: covers) != nil {
-                    change += try remove(name)
-                }
-            }
-        }
-        return change
-    }
-
     /// Returns what is in up to `count` files of a walk; none when it is over. What cannot be read is left out.
     func entries(_ walk: inout CacheFolderWalk, upTo count: Int) throws(SystemError) -> [HTTPCache.Entry] {
         guard let secret = try key() else { return [] }
@@ -271,43 +198,6 @@ extension CacheFolder {
             entries.append(HTTPCache.Entry(found.fields, bytes: length))
         }
         return entries
-    }
-
-    /// Removes a folder with all that is in it. It is renamed first, so that nothing in it is found any more.
-    private func removeFolder(_ folder: String) throws(SystemError) -> Extent {
-        let old = newName("old")
-        do throws(SystemError) {
-            try FileSystem.move(path(of: folder), to: path(of: old))
-        } catch {
-            // What is in a file that stands where the folder should be is not found.
-            guard error == .noSuchFile || error == .notAFolder else { throw error }
-            return Extent()
-        }
-        // What a link leads to is not ours, or is in use.
-        guard (try? FileSystem.status(of: path(of: old), followingLinks: false))?.kind == .folder else {
-            try? FileSystem.remove(path(of: old))
-            return Extent()
-        }
-        // If this fails half-way, the next count removes the rest.
-        return (try? empty(old, once: folder)) ?? Extent()
-    }
-
-    /// Removes a file, or a folder that nobody uses any more, with all that is in it. Since the last count, it may have
-    /// had another name.
-    @discardableResult
-    func empty(_ old: String, once name: String? = nil) throws(SystemError) -> Extent {
-        let status = try FileSystem.status(of: path(of: old), followingLinks: false)
-        guard status.kind == .folder else {
-            try FileSystem.remove(path(of: old))
-            if let name { note(name, length: nil) }
-            return status.kind == .file ? Extent(responses: -1, bytes: -status.length) : Extent()
-        }
-        var change = Extent()
-        for entry in try names(in: old) {
-            change += try empty("\(old)/\(entry)", once: name.map { "\($0)/\(entry)" })
-        }
-        try FileSystem.removeFolder(path(of: old))
-        return change
     }
 }
 

@@ -98,12 +98,11 @@ extension CacheFolder {
         // What is being written in another process has a mark, and no file yet.
         guard isLeftover(status) else { return }
         do throws(SystemError) {
-            guard let marked = try? FileSystem.status(of: self.path(of: mark.file), followingLinks: false) else {
-                if try length(of: mark.file) == nil { try FileSystem.remove(path) }
-                return
-            }
-            // Nothing has changed in the file since it was marked.
-            guard marked.modified.total > status.modified.total, let secret = try key() else { return }
+            guard try length(of: mark.file) != nil else { return try FileSystem.remove(path) }
+            // Otherwise nothing has changed in the file since it was marked.
+            guard let marked = self.status(of: mark.file), marked.modified.total > status.modified.total,
+                let secret = try key()
+            else { return }
             let isNamed = CachePlace.isNamed(mark.file)
             let has = try entry(mark.file, secret, hasBody: false) { fields in
                 fields.numbers(isNamed: isNamed, by: secret).contains(mark.number)

@@ -64,11 +64,7 @@ final class DiskCacheStore: CacheStore {
 
     var extent: (responses: Int, bytes: Int) {
         writer.begin()
-        let lost = folder.takeLost()
-        let extent = writer.state.withLock { state in
-            state.extent? += lost
-            return state.extent ?? CacheFolder.Extent()
-        }
+        let extent = writer.extent
         return (extent.responses, extent.bytes)
     }
 
@@ -205,8 +201,6 @@ final class DiskCacheStore: CacheStore {
             return (state.removals.position, state.absent.remove(key) != nil)
         }
         let giveUp = { self.writer.state.withLock { $0.noteWritten(key) } }
-        // Also what depends on nothing, which would be found first.
-        let outdated = Set([response.variant, .none]).map { PendingRemoval.variant($0, key, nil) }
         let isTooLate = { @Sendable in
             isOvertaken() || self.writer.state.withLock { $0.removals.overtook(response, at: key, since: position) }
         }
@@ -217,7 +211,7 @@ final class DiskCacheStore: CacheStore {
             return .overtaken
         }
         guard size <= limit / Self.largestShare, !response.hasTooManyNames else {
-            await enqueue(outdated, then: giveUp)
+            await enqueue(PendingRemoval.outdated(by: response, at: key), then: giveUp)
             return .tooLarge
         }
         let (isAccepted, isSlow) = writer.state.withLock { state in
@@ -228,11 +222,13 @@ final class DiskCacheStore: CacheStore {
         guard isAccepted else {
             writer.state.withLock { $0.failures += 1 }
             // Where the disk has nothing, nothing is out of date.
-            await enqueue(isAbsent ? [] : outdated, then: giveUp)
+            await enqueue(isAbsent ? [] : PendingRemoval.outdated(by: response, at: key), then: giveUp)
             return .notWritten
         }
         let outcome = await writer.change(isAwaited: !isSlow) {
             let reason = self.writer.write(response, at: key, size: size, unless: isTooLate)
+            // With the tags of what is on the disk, it has too many, also for the store in memory.
+            if reason == .tooLarge { self.front.remove(response, at: key) }
             self.writer.state.withLock { state in
                 state.queued -= size
                 state.noteWritten(key)

@@ -1,6 +1,6 @@
 /// Makes all changes to the folder of a cache, one after the other: writes, removals and counts.
 ///
-/// Its methods are called where all changes are made, but for `change`, `submit` and `begin`.
+/// Its methods are called where all changes are made, but for `change`, `submit`, `begin` and `noteFailure`.
 final class DiskCacheWriter: Sendable {
     /// After so many passes in a row in which a removal has failed, everything is removed.
     private static let mostFailedPasses = 64
@@ -36,6 +36,17 @@ final class DiskCacheWriter: Sendable {
             noting: { isLate in self.state.withLock { $0.slowWrites += isLate ? 1 : -1 } }, of: work)
     }
 
+    /// What the folder holds, as far as that is known.
+    var extent: CacheFolder.Extent {
+        noteLost()
+        return state.withLock { $0.extent ?? CacheFolder.Extent() }
+    }
+
+    private func noteLost() {
+        let lost = folder.takeLost()
+        state.withLock { $0.extent? += lost }
+    }
+
     // MARK: Writing
 
     /// Writes a response on a thread for the disk. Returns why it was not written.
@@ -47,12 +58,16 @@ final class DiskCacheWriter: Sendable {
         let hasPending = state.withLock { !$0.pending.isEmpty }
         do throws(SystemError) {
             if hasPending { return refuse(response, at: key) }
-            guard let grown = try folder.write(response, at: key, unless: isTooLate) else { return .overtaken }
-            state.withLock { state in
-                state.extent? += grown
-                state.written += size
+            switch try folder.write(response, at: key, unless: isTooLate) {
+            case .overtaken: return .overtaken
+            case .tooManyNames: return .tooLarge
+            case .stored(let grown):
+                state.withLock { state in
+                    state.extent? += grown
+                    state.written += size
+                }
+                return nil
             }
-            return nil
         } catch {
             noteFailure(error)
             return refuse(response, at: key)
@@ -61,9 +76,8 @@ final class DiskCacheWriter: Sendable {
 
     /// Gives up a response that cannot be written.
     private func refuse(_ response: StoredResponse, at key: CacheKey) -> CacheStatus.Reason {
-        // What is there is out of date: also what depends on nothing, which would be found first.
         state.withLock { state in
-            for variant in Set([response.variant, .none]) { state.pending.add(.variant(variant, key, nil)) }
+            for removal in PendingRemoval.outdated(by: response, at: key) { state.pending.add(removal) }
         }
         removePending()
         return .notWritten
@@ -95,11 +109,7 @@ final class DiskCacheWriter: Sendable {
     /// What fails is tried again before the next response is written. If that goes on, everything is removed: it is
     /// renamed, and may work where a single file cannot be read.
     func removePending() {
-        let lost = folder.takeLost()
-        let entries = state.withLock { state in
-            state.extent? += lost
-            return state.pending.entries
-        }
+        let entries = state.withLock { $0.pending.entries }
         guard !entries.isEmpty else { return }
         // Under the key of a folder that is gone, nothing would be found, and nothing removed.
         folder.checkKey()
@@ -191,7 +201,8 @@ final class DiskCacheWriter: Sendable {
 
     /// Whether there may be no room for so many bytes.
     private func isFull(by size: Int) -> Bool {
-        state.withLock { state in
+        noteLost()
+        return state.withLock { state in
             state.extent.map { $0.bytes + size > limit } ?? (state.written + size > limit / CacheFolderCount.reserve)
         }
     }

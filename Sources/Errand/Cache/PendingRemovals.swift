@@ -19,6 +19,14 @@ enum PendingRemoval: Sendable {
     }
 }
 
+extension PendingRemoval {
+    /// Returns what removes that which a response has made out of date, if the response itself is not stored: also what
+    /// depends on nothing, which would be found first.
+    static func outdated(by response: StoredResponse, at key: CacheKey) -> [PendingRemoval] {
+        Set([response.variant, .none]).map { .variant($0, key, nil) }
+    }
+}
+
 /// The removals that the folder of a cache has not carried out yet. What one of them covers is not found any more.
 ///
 /// What is asked for again is carried out once. If very many wait, those of single variants become removals of their

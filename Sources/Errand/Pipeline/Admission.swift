@@ -168,10 +168,10 @@ struct Admission: Layer {
         _ request: inout HTTPRequest, _ context: inout CallContext, by tokens: TokenStore, for session: UUID,
         hasSpent: Bool
     ) throws(ServiceError) -> (prover: TokenProver?, isRefreshDue: Bool)? {
-        if let misfit = context.awaited?.token.misfit { throw misfit }
+        if let token = context.awaited?.token, token.isMisfit { throw token.misfit }
         let current = try tokens.live.currentToken(of: session)
         guard let token = current?.token ?? (hasSpent ? context.awaited?.token : nil) else { return nil }
-        if let misfit = token.misfit { throw misfit }
+        if token.isMisfit { throw token.misfit }
         request.headers["Authorization"] = token.authorization
         context.accessToken = token.accessToken
         let prover = token.proofKey.map { TokenProver(key: $0, nonces: tokens.proofNonces) }

@@ -5,69 +5,40 @@ import Foundation
 import Testing
 
 @Suite("What is removed from a cache, and what stays", .timeLimit(.minutes(10))) struct CacheKeptTests {
-    private let scratch: Scratch
-    private let clock = TestClock()
-    private let network = scripted()
+    private let scene: CacheScene
 
     init() throws {
-        scratch = try Scratch()
-    }
-
-    private func cache(_ kind: CacheKind) -> HTTPCache {
-        switch kind {
-        case .memory: .memory(megabytes: 1)
-        case .disk: .disk(scratch.path("cache"), megabytes: 1)
-        }
-    }
-
-    private func client(_ cache: HTTPCache, _ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        testClient(network, clock) {
-            $0.cache = cache
-            configure(&$0)
-        }
-    }
-
-    private func answer(_ headers: HTTPHeaders = ["Cache-Control": "max-age=600"]) {
-        network.onAny { request in
-            let sent = String(decoding: request.body?.bytes ?? Data(), as: UTF8.self)
-            let text = "\(request.method) \(request.url.path) \(sent)"
-            let body = HTTPBody.bytes(Data("\"\(text.filter { $0 != "\"" })\"".utf8))
-            return HTTPResponse(status: 200, headers: headers, body: body)
-        }
-    }
-
-    private func kind(_ client: APIClient, _ endpoint: Endpoint<String>) async throws -> CacheStatus.Kind? {
-        try await client.reply(to: endpoint).cache?.kind
+        scene = try CacheScene()
     }
 
     @Test("K6: a tag leads to what its call has stored or used", arguments: CacheKind.allCases)
     func usedTags(kind: CacheKind) async throws {
-        answer()
+        scene.answer()
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
+            let cache = scene.cache(kind)
+            let client = scene.client(cache)
             let endpoint = Endpoint<String>.get("x")
-            #expect(try await self.kind(client, endpoint.tags("first")) == .miss)
-            #expect(try await self.kind(client, endpoint.tags("second", "third")) == .hit)
-            #expect(try await self.kind(client, endpoint) == .hit)
+            #expect(try await scene.kind(client, endpoint.tags("first")) == .miss)
+            #expect(try await scene.kind(client, endpoint.tags("second", "third")) == .hit)
+            #expect(try await scene.kind(client, endpoint) == .hit)
             await cache.invalidate(tag: "other")
-            #expect(try await self.kind(client, endpoint) == .hit)
+            #expect(try await scene.kind(client, endpoint) == .hit)
             if kind == .disk {
                 // A new process, which has nothing in memory.
-                await self.cache(kind).invalidate(tag: "second")
-                #expect(try await self.kind(self.client(self.cache(kind)), endpoint) == .miss)
+                await scene.cache(kind).invalidate(tag: "second")
+                #expect(try await scene.kind(scene.client(scene.cache(kind)), endpoint) == .miss)
             } else {
                 await cache.invalidate(tag: "second")
-                #expect(try await self.kind(client, endpoint) == .miss)
+                #expect(try await scene.kind(client, endpoint) == .miss)
             }
         }
     }
 
     @Test("K6: tags that many calls add at once all lead to the response", arguments: CacheKind.allCases)
     func manyTags(kind: CacheKind) async throws {
-        answer()
-        let cache = cache(kind)
-        let client = client(cache)
+        scene.answer()
+        let cache = scene.cache(kind)
+        let client = scene.client(cache)
         for number in 0..<12 {
             try await client.run(Endpoint<String>.get("x"))
             await withTaskGroup(of: Void.self) { group in
@@ -76,7 +47,7 @@ import Testing
                 }
             }
             await cache.invalidate(tag: "\(number)")
-            #expect(try await self.kind(client, .get("x")) == .miss, "\(number)")
+            #expect(try await scene.kind(client, .get("x")) == .miss, "\(number)")
         }
     }
 
@@ -84,12 +55,14 @@ import Testing
         "K6: a change that only its user sees leaves what others have stored for the URL", arguments: CacheKind.allCases
     )
     func onlyOwn(kind: CacheKind) async throws {
-        answer()
-        let sessions = [TokenStore(persistence: .file(scratch.path("ann")), time: clock), TokenStore(time: clock)]
+        scene.answer()
+        let sessions = [
+            TokenStore(persistence: .file(scene.scratch.path("ann")), time: scene.clock), TokenStore(time: scene.clock),
+        ]
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
+            let cache = scene.cache(kind)
             for (number, tokens) in sessions.enumerated() { await tokens.signIn(Token(accessToken: "\(number)")) }
-            let clients = sessions.map { tokens in self.client(cache) { $0.tokens = tokens } }
+            let clients = sessions.map { tokens in scene.client(cache) { $0.tokens = tokens } }
             let (me, mine) = (Endpoint<String>.get("me"), Endpoint<String>.get("me").cache(key: "mine"))
             let odd = Endpoint<String>(.get, "me", headers: ["X-View": "full"])
             let all = [me, mine, odd]
@@ -97,9 +70,9 @@ import Testing
             func kinds() async throws -> [CacheStatus.Kind?] {
                 var kinds: [CacheStatus.Kind?] = []
                 for client in clients {
-                    for endpoint in all { kinds.append(try await self.kind(client, endpoint)) }
+                    for endpoint in all { kinds.append(try await scene.kind(client, endpoint)) }
                 }
-                return kinds + [try await self.kind(clients[0], everybody)]
+                return kinds + [try await scene.kind(clients[0], everybody)]
             }
             #expect(try await kinds() == [.miss, .miss, .miss, .miss, .miss, .miss, .miss])
             #expect(try await kinds() == [.hit, .hit, .hit, .hit, .hit, .hit, .hit])
@@ -116,10 +89,10 @@ import Testing
 
     @Test("K6: what is below a URL is removed, whatever its query", arguments: CacheKind.allCases)
     func below(kind: CacheKind) async throws {
-        answer()
+        scene.answer()
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
+            let cache = scene.cache(kind)
+            let client = scene.client(cache)
             let paths = ["friends", "friends/7", "friends/7/photos", "friends?page=2", "friendships", "users"]
             for path in paths { try await client.run(Endpoint<String>.get(url: "https://api.test/\(path)")) }
             try await client.run(Endpoint<String>.get("friends/8").cache(key: "eight"))
@@ -139,10 +112,10 @@ import Testing
 
     @Test("memory is given back down to a limit, and what was used last stays")
     func trim() async throws {
-        answer()
+        scene.answer()
         try await withoutDiskThreads { () async throws in
-            let cache = cache(.memory)
-            let client = client(cache)
+            let cache = scene.cache(.memory)
+            let client = scene.client(cache)
             for number in 0..<40 {
                 let body = String(repeating: "x", count: 40_000)
                 try await client.run(
@@ -154,27 +127,27 @@ import Testing
             #expect(cache.statistics.responses > 1)
             cache.trimMemory()
             #expect(cache.statistics.responses == 0)
-            let disk = self.cache(.disk)
-            try await self.client(disk).run(Endpoint<String>.get("x"))
+            let disk = scene.cache(.disk)
+            try await scene.client(disk).run(Endpoint<String>.get("x"))
             disk.trimMemory()
             #expect(disk.statistics.responses == 1)
-            #expect(try await self.kind(self.client(disk), .get("x")) == .hit)
+            #expect(try await scene.kind(scene.client(disk), .get("x")) == .hit)
         }
     }
 
     @Test("the entries of a cache can be looked at, without their content and secrets", arguments: CacheKind.allCases)
     func entries(kind: CacheKind) async throws {
-        answer()
+        scene.answer()
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
+            let cache = scene.cache(kind)
+            let client = scene.client(cache)
             try await client.run(Endpoint<String>.get("a").query("access_token", "hunter2").tags("t"))
-            await clock.advance(by: .seconds(1))
+            await scene.clock.advance(by: .seconds(1))
             try await client.run(Endpoint<String>.get("b").cache(key: "b"))
             let entries = await cache.entries
             #expect(entries.map(\.status) == [200, 200] && entries.map(\.tags) == [[], ["t"]])
             #expect(entries.map(\.lifetime) == [.seconds(600), .seconds(600)] && entries.allSatisfy { $0.bytes > 40 })
-            #expect(entries.first?.received == clock.date)
+            #expect(entries.first?.received == scene.clock.date)
             #expect(!"\(entries)".contains("hunter2"))
             let isInMemory = kind == .memory
             #expect(entries.first?.url == (isInMemory ? "https://api.test/b" : nil))
@@ -185,7 +158,7 @@ import Testing
 
     @Test("K6: a tag that is added to a response under a name leaves what leads to it: its URL, and those above")
     func tagsOfNames() async throws {
-        answer()
+        scene.answer()
         let picture = Endpoint<String>.get("pictures/7").query("sig", "1").cache(key: "p7")
         let query = Endpoint<String>(.query, "pictures/8", body: .data(Data("a".utf8), contentType: "text/plain"))
         let removals: [(HTTPCache) async -> Void] = [
@@ -198,12 +171,12 @@ import Testing
         try await withoutDiskThreads { () async throws in
             for remove in removals {
                 for endpoint in [picture, query] {
-                    #expect(try await self.kind(client(cache(.disk)), endpoint.tags("first")) == .miss)
+                    #expect(try await scene.kind(scene.client(scene.cache(.disk)), endpoint.tags("first")) == .miss)
                     // A new process, which has only the file.
-                    #expect(try await self.kind(client(cache(.disk)), endpoint.tags("second")) == .hit)
+                    #expect(try await scene.kind(scene.client(scene.cache(.disk)), endpoint.tags("second")) == .hit)
                 }
-                await remove(cache(.disk))
-                #expect(responseFiles(in: scratch.path("cache")).isEmpty)
+                await remove(scene.cache(.disk))
+                #expect(responseFiles(in: scene.folder).isEmpty)
             }
         }
     }
@@ -211,10 +184,10 @@ import Testing
     @Test("K6: the tags of all calls stay, in whatever order their answers are stored", arguments: CacheKind.allCases)
     func tagsOfAnswers(kind: CacheKind) async throws {
         let held = HeldReplies()
-        network.on(.get, "/x") { _ in await held.reply() }
+        scene.network.on(.get, "/x") { _ in await held.reply() }
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache)
+            let cache = scene.cache(kind)
+            let client = scene.client(cache)
             async let tagged = client.run(Endpoint<String>.get("x").tags("t"))
             await held.waits(for: 1)
             async let plain = client.run(Endpoint<String>.get("x"))
@@ -235,7 +208,7 @@ import Testing
     func contradicted(kind: CacheKind, status: Int) async throws {
         let held = HeldReplies()
         let isFirst = Noted(true)
-        network.on(.get, "/x") { _ in
+        scene.network.on(.get, "/x") { _ in
             defer { isFirst.value = false }
             if isFirst.value {
                 let headers: HTTPHeaders = ["Cache-Control": "max-age=10", "ETag": "\"1\""]
@@ -246,11 +219,11 @@ import Testing
             return HTTPResponse(status: status, headers: headers, body: .bytes(Data(#""b""#.utf8)))
         }
         try await withoutDiskThreads { () async throws in
-            let cache = cache(kind)
-            let client = client(cache) { $0.retry = .never }
+            let cache = scene.cache(kind)
+            let client = scene.client(cache) { $0.retry = .never }
             let endpoint = Endpoint<String>.get("x")
             _ = try await client.run(endpoint)
-            await clock.advance(by: .seconds(20))
+            await scene.clock.advance(by: .seconds(20))
             async let answer = Result { () async throws(ServiceError) in try await client.run(endpoint) }
             await held.waits(for: 1)
             let local = endpoint.cache(.onlyIfCached, .staleUpTo(.seconds(600)))
@@ -264,17 +237,20 @@ import Testing
     @Test("a response with more tags and groups than can be looked at with each change is not stored")
     func manyNames() async throws {
         let groups = (0..<300).map { "\"\($0)\"" }.joined(separator: ", ")
-        network.on(.get, "/groups", .json("\"x\"", headers: ["Cache-Control": "max-age=60", "Cache-Groups": groups]))
-        network.on(.get, "/tags") { ScriptedReply.json("\"x\"", headers: ["Cache-Control": "max-age=600"]).always }
+        scene.network.on(
+            .get, "/groups", .json("\"x\"", headers: ["Cache-Control": "max-age=60", "Cache-Groups": groups]))
+        scene.network.on(.get, "/tags") {
+            ScriptedReply.json("\"x\"", headers: ["Cache-Control": "max-age=600"]).always
+        }
         try await withoutDiskThreads { () async throws in
             for kind in CacheKind.allCases {
-                let client = client(cache(kind))
+                let client = scene.client(scene.cache(kind))
                 if kind == .memory {
                     #expect(try await client.reply(to: Endpoint<String>.get("groups")).cache?.reason == .tooLarge)
                 }
                 var misses = 0
                 for number in 0..<600 {
-                    if try await self.kind(client, .get("tags").tags("\(number)")) == .miss { misses += 1 }
+                    if try await scene.kind(client, .get("tags").tags("\(number)")) == .miss { misses += 1 }
                 }
                 #expect(misses == 3, "\(kind)")
             }

@@ -5,28 +5,23 @@ import Foundation
 import Testing
 
 @Suite("The order of answers in a cache", .timeLimit(.minutes(10))) struct CacheStartsTests {
-    private let clock = TestClock()
-    private let network = scripted()
-    private let cache = HTTPCache.memory(megabytes: 1)
+    private let scene: CacheScene
     private let endpoint = Endpoint<[Int]>.get("x")
 
-    private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
-        testClient(network, clock) { configuration in
-            configuration.cache = cache
-            configure(&configuration)
-        }
+    init() throws {
+        scene = try CacheScene()
     }
 
     @Test("K11: the answer to an earlier request, which comes late, does not replace that to a later one")
     func lateAnswer() async throws {
         let lasting: HTTPHeaders = ["Cache-Control": "max-age=300"]
-        network.on(
+        scene.network.on(
             .get, "/x", .json("[1]", headers: lasting).after(.seconds(10)),
             .json("[2]", headers: lasting).after(.seconds(1)))
-        let client = client()
-        try await clock.run {
+        let client = scene.client()
+        try await scene.clock.run {
             async let slow = client.reply(to: endpoint)
-            try await clock.sleep(for: .seconds(2))
+            try await scene.clock.sleep(for: .seconds(2))
             let quick = try await client.reply(to: endpoint)
             let late = try await slow
             #expect(quick.value == [2] && late.value == [1])
@@ -40,14 +35,14 @@ import Testing
         "K11: neither does it if the later answer depends on other fields, or is not stored",
         arguments: [["Cache-Control": "max-age=300", "Vary": "Accept"], ["Cache-Control": "no-store"]] as [HTTPHeaders])
     func lateAmongOthers(headers: HTTPHeaders) async throws {
-        network.on(
+        scene.network.on(
             .get, "/x", .json("[1]", headers: ["Cache-Control": "max-age=300"]).after(.seconds(10)),
             .json("[2]", headers: headers))
-        if headers["Vary"] == nil { network.on(.get, "/x", .json("[3]")) }
-        let client = client()
-        try await clock.run {
+        if headers["Vary"] == nil { scene.network.on(.get, "/x", .json("[3]")) }
+        let client = scene.client()
+        try await scene.clock.run {
             async let slow = client.run(endpoint)
-            try await clock.sleep(for: .seconds(2))
+            try await scene.clock.sleep(for: .seconds(2))
             let values = [try await client.run(endpoint), try await slow, try await client.run(endpoint)]
             #expect(values == [[2], [1], headers["Vary"] == nil ? [3] : [2]])
         }
@@ -73,13 +68,13 @@ import Testing
     @Test("K11: a request that has waited for its permit is the later one")
     func lateSend() async throws {
         let lasting: HTTPHeaders = ["Cache-Control": "max-age=300"]
-        network.on(.get, "/x", .json("[1]", headers: lasting), .json("[2]", headers: lasting))
-        network.on(.get, "/y", .json("[3]"))
-        let (waiting, quick) = (client { $0.rateLimit = .requests(1, per: .seconds(10)) }, client())
-        try await clock.run {
+        scene.network.on(.get, "/x", .json("[1]", headers: lasting), .json("[2]", headers: lasting))
+        scene.network.on(.get, "/y", .json("[3]"))
+        let (waiting, quick) = (scene.client { $0.rateLimit = .requests(1, per: .seconds(10)) }, scene.client())
+        try await scene.clock.run {
             _ = try await waiting.run(Endpoint<[Int]>.get("y"))
             async let later = waiting.run(endpoint)
-            try await clock.sleep(for: .seconds(1))
+            try await scene.clock.sleep(for: .seconds(1))
             let values = [try await quick.run(endpoint), try await later, try await quick.run(endpoint)]
             #expect(values == [[1], [2], [2]])
         }

@@ -4,8 +4,6 @@ import Foundation
 import Testing
 
 @Suite("A cache in a folder with many users, names and tags", .timeLimit(.minutes(10))) struct DiskCacheScaleTests {
-    private static let (few, many) = (20, 3000)
-
     private let scratch: Scratch
 
     init() throws {
@@ -18,38 +16,25 @@ import Testing
 
     private func user(_ number: Int) -> CacheKey { CacheSample.key(credentials: Array(String(number).utf8)) }
 
-    /// Whether something does not take as much longer as there are more responses: 150 times as many.
-    private func isAlike(_ times: [Duration]) -> Bool { times.count == 2 && times[1] < times[0] * 15 }
-
-    /// The shortest of some runs: another process may hold up the others.
-    private func shortest(_ body: () async -> Void) async -> Duration {
-        var shortest = Duration.seconds(60)
-        for _ in 0..<40 { shortest = min(shortest, await ContinuousClock().measure(body)) }
-        return shortest
+    /// A folder with so many responses to one URL, each to another user, and as many with names, tags and groups.
+    private func filled(_ count: Int) -> CacheFolder {
+        let folder = CacheFolder(scratch.path("\(count)"))
+        for number in 0..<count {
+            let named = CacheSample.response("/\(number)", tags: ["\(number)"], groups: "\"\(number)\"")
+            for (response, key) in [(CacheSample.response(), user(number)), (named, CacheSample.named("\(number)"))] {
+                #expect(throws: Never.self) { try folder.write(response, at: key) { false } }
+            }
+        }
+        return folder
     }
 
     @Test("K9: a lookup takes no longer with many users of a URL than with few")
-    func users() async {
-        await withoutDiskThreads {
-            let store = store()
-            var (times, count) = ([Duration](), 0)
-            for users in [Self.few, Self.many] {
-                for number in count..<users {
-                    await store.put(CacheSample.response(size: 3, letter: UInt8(number % 250)), user(number))
-                }
-                count = users
-                times.append(await shortest { _ = store.look(at: user(users / 2)) { _ in true } })
-            }
-            #expect(isAlike(times), "\(times)")
-            let next = self.store()
-            for number in [0, 7, count - 1] {
-                #expect(await next.find(user(number))?.body.first == UInt8(number % 250))
-            }
-            #expect(await next.find(user(count)) == nil)
-            #expect(next.extent.responses == count)
-            await next.remove([.resource(user(0).resource)])
-            #expect(responseFiles(in: folder).isEmpty && next.extent == (0, 0))
+    func lookups() {
+        // Four times as many would take four times as long, if all were looked at.
+        let factor = Growth.factor(filled, size: 250, upTo: 2) { folder in
+            #expect(throws: Never.self) { try folder.read(user(7)) { _ in true } }
         }
+        #expect(factor <= 2)
     }
 
     @Test(
@@ -58,20 +43,26 @@ import Testing
             CacheRemoval.tag("none"), .group("none", CacheSample.url.origin),
             .resource(CacheSample.key("/none").resource), .resource(CacheSample.named("none").resource),
         ])
-    func removals(removal: CacheRemoval) async {
+    func removals(removal: CacheRemoval) {
+        let factor = Growth.factor(filled, size: 250, upTo: 2) { folder in
+            #expect(throws: Never.self) { try folder.remove([removal]) }
+        }
+        #expect(factor <= 2)
+    }
+
+    @Test("K7, K9: each user of a URL finds what is theirs, in the next process too, and a removal is for all")
+    func users() async {
         await withoutDiskThreads {
-            let store = store()
-            var (times, count) = ([Duration](), 0)
-            for responses in [Self.few, Self.many] {
-                for number in count..<responses {
-                    let response = CacheSample.response("/\(number)", tags: ["\(number)"], groups: "\"\(number)\"")
-                    await store.put(response, CacheSample.named("\(number)"))
-                }
-                count = responses
-                times.append(await shortest { await store.remove([removal]) })
+            let (store, count) = (store(), 60)
+            for number in 0..<count {
+                await store.put(CacheSample.response(size: 3, letter: UInt8(number)), user(number))
             }
-            #expect(isAlike(times), "\(times)")
-            #expect(responseFiles(in: folder).count == count && store.extent.responses == count)
+            let next = self.store()
+            for number in 0..<count { #expect(await next.find(user(number))?.body.first == UInt8(number)) }
+            #expect(await next.find(user(count)) == nil)
+            #expect(next.extent.responses == count)
+            await next.remove([.resource(user(0).resource)])
+            #expect(responseFiles(in: folder).isEmpty && next.extent == (0, 0))
         }
     }
 
@@ -240,6 +231,22 @@ import Testing
                 if case .session(let session) = removal { here.forget(session) } else { await here.remove([removal]) }
                 #expect(await store().find(key) == nil, "\(removal)")
             }
+        }
+    }
+
+    @Test("K6, K9: a response that would have too many tags with those of its predecessor is not stored, nor is that")
+    func inheritedTags() async throws {
+        await withoutDiskThreads {
+            let key = CacheSample.key("/1")
+            func tags(_ range: Range<Int>) -> Set<String> { Set(range.map(String.init)) }
+            let store = store()
+            #expect(await store.put(CacheSample.response("/1", tags: tags(0..<200)), key) == nil)
+            // In another process, which has nothing in memory.
+            let next = self.store()
+            #expect(await next.put(CacheSample.response("/1", tags: tags(100..<300), at: 9), key) == .tooLarge)
+            #expect(responseFiles(in: folder).isEmpty && next.extent == (0, 0))
+            #expect(await next.find(key) == nil)
+            #expect(await next.put(CacheSample.response("/1", tags: tags(100..<300), at: 9), key) == nil)
         }
     }
 

@@ -1,4 +1,9 @@
 import ErrandJSON
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A successful response of a token endpoint (RFC 6749, 5.1).
 ///
@@ -16,8 +21,8 @@ struct OAuthAnswer: Decodable, Sendable {
     /// A century. A longer lifetime means "forever", and later dates cannot be shown.
     static let longest = 3_155_760_000.0
 
-    /// A server has a few.
-    private static let mostMembers = 64
+    /// A server has a few members of its own, and they are short.
+    private static let (mostMembers, mostBytes) = (64, 16 << 10)
     private static let known: Set<String> = [
         "access_token", "accessToken", "refresh_token", "refreshToken", "token_type", "tokenType", "id_token",
         "idToken", "scope", "expires_in", "expiresIn", "refresh_token_expires_in", "refreshTokenExpiresIn",
@@ -74,11 +79,16 @@ struct OAuthAnswer: Decodable, Sendable {
         scopes = readable("scope", "scope") { try members.scopes() }
         lifetime = readable("expires_in", "expiresIn") { try members.seconds("expires_in", "expiresIn") }
             .map { min($0, Self.longest) }
-        self.unread = unread
         for key in members.allKeys.prefix(Self.mostMembers) where !Self.known.contains(key.stringValue) {
             // A member that cannot be read is of no use.
             if let value = try? members.decode(JSONValue.self, forKey: key) { others[key.stringValue] = value }
         }
+        // They are saved with each token. What cannot be encoded cannot be saved either.
+        if !others.isEmpty, (try? JSONEncoder().encode(others).count) ?? .max > Self.mostBytes {
+            others = [:]
+            unread.append("more than \(Self.mostBytes) bytes of its own")
+        }
+        self.unread = unread
         // No standard names it, so nothing depends on it.
         let refreshSeconds =
             (try? members.seconds("refresh_token_expires_in", "refreshTokenExpiresIn"))

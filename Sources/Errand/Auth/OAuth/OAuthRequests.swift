@@ -26,7 +26,6 @@ extension OAuth {
         let answer = reply.value
         if let error = answer.error { throw Self.rejection(error, of: reply, hiding: hiding) }
         var type = tokenType
-        var warning: String?
         if let named = answer.type.map({ String($0[...].trimmed) }), !named.equalsIgnoringCase(tokenType) {
             // A type that is not a plain word could be anything, even a secret.
             let isWord = named.utf8.count <= 16 && named.utf8.all { (0x61...0x7A).contains($0.asciiLowercased) }
@@ -38,13 +37,12 @@ extension OAuth {
             }
             // It is sent as what it is, or not at all. What has a key is proven with it, whatever it is called.
             if key == nil { type = isWord && shown == named ? named : Token.unknownType }
-            warning = "the answer of \(server) is a token of the type \(shown), and not \(tokenType)"
+            place.warn("the answer of \(server) is a token of the type \(shown), and not \(tokenType)")
         }
         if !answer.unread.isEmpty {
             let names = answer.unread.sorted().joined(separator: ", ")
-            warning = "the answer of \(server) has members that cannot be read: \(names); they are left out"
+            place.warn("the answer of \(server) has members that cannot be read: \(names); they are left out")
         }
-        if let warning { place.warn(warning) }
         var token = Token(
             accessToken: answer.access, refreshToken: answer.refresh, type: type,
             expiry: expiry(of: answer),

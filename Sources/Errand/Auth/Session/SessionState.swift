@@ -15,7 +15,7 @@ import Foundation
 /// - signed out: no user is signed in, so a new call has no session and fails.
 /// - good: the call uses the token.
 /// - aging: the token expires soon. The call uses it, and the store starts a refresh for later calls (T11).
-/// - expired: the call starts a refresh and waits for it (T1).
+/// - expired, or of no use because it cannot be sent: the call starts a refresh and waits for it (T1).
 /// - refused: the server has responded with 401 to the token. The call that received it starts a refresh and waits for
 ///   it (T1). Until that refresh is under way, other calls use the token.
 /// - being replaced: a refresh is under way, and the token has expired or was refused: the call waits (T1). While the
@@ -90,7 +90,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         }
         if let refresh, history.refused == session.token.accessToken { return .beingReplaced(refresh) }
         // It cannot be sent. The next one may be.
-        if session.token.misfit != nil { return history.refresh.map { .beingReplaced($0) } ?? .expired }
+        if session.token.isMisfit { return history.refresh.map { .beingReplaced($0) } ?? .expired }
         guard let expiry = session.token.expiry else { return .good(session.token) }
         // A new token that had expired when it was received means that the clocks differ, and says nothing about the
         // token. The next one would be expired as well, so this one is used until the server refuses it (T12).
@@ -275,7 +275,7 @@ struct SessionState<Refresh: Equatable & Sendable>: Sendable {
         guard session(for: refresh) != nil else { return discard(newer.token, of: newer.id) }
         history.pace.succeeded(with: newer.token, at: now)
         // One that cannot be sent is like one that is refused.
-        if newer.token.misfit != nil { history.pace.refused(newer.token.accessToken, at: now) }
+        if newer.token.isMisfit { history.pace.refused(newer.token.accessToken, at: now) }
         history.muteRefusals = []
         let event = history.awaitsToken ? TokenEvent.signedIn : .refreshed
         adopt(newer)

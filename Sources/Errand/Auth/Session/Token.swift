@@ -100,16 +100,19 @@ public struct Token: Sendable, Hashable, Codable {
     /// The type of a token whose own has no name that could stand in a header.
     static let unknownType = "Unknown"
 
-    /// Why no request can be signed with it; `nil` if one can.
-    var misfit: ServiceError? {
-        guard proofKey == nil, type.equalsIgnoringCase(TokenProver.header) || type == Self.unknownType else {
-            return nil
-        }
-        if type == Self.unknownType {
-            return .badSetting("the server has issued a token of an unknown type, which cannot be sent")
-        }
-        return .badSetting(
-            "the server has issued a token of the type DPoP without a key; use `OAuth.bindingTokens(to:)`")
+    /// Whether no request can be signed with it. Each send asks this.
+    var isMisfit: Bool {
+        guard proofKey == nil else { return false }
+        return type.utf8.count == TokenProver.header.utf8.count && type.equalsIgnoringCase(TokenProver.header)
+            || type == Self.unknownType
+    }
+
+    /// The error of a call that would have to be signed with it.
+    var misfit: ServiceError {
+        type == Self.unknownType
+            ? .badSetting("the server has issued a token of an unknown type, which cannot be sent")
+            : .badSetting(
+                "the server has issued a token of the type DPoP without a key; use `OAuth.bindingTokens(to:)`")
     }
 
     /// The value of the `Authorization` header.

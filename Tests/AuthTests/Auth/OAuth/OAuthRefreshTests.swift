@@ -149,6 +149,18 @@ struct OAuthRefreshTests {
         #expect(next.members == ["instance_url": "https://y.test", "team": ["id": 7]])
     }
 
+    @Test("T22: members that are too large to be saved with each token are left out, and told")
+    func largeMembers() async throws {
+        let warnings = Noted<[String]>([])
+        let text = String(repeating: "x", count: 20_000)
+        let scene = OAuthScene(.json(#"{"access_token":"a","refresh_token":"r","team":"\#(text)"}"#)) {
+            $0.observe = { event in if case .warned(let text) = event.kind { warnings.update { $0.append(text) } } }
+        }
+        let token = try await scene.signIn()
+        #expect(token.members.isEmpty && token.refreshToken == "r")
+        #expect(warnings.value.count == 1 && warnings.value.first?.contains("more than 16384 bytes of its own") == true)
+    }
+
     @Test("a refresh may ask for some of the scopes")
     func fewerScopes() async throws {
         let scene = OAuthScene(.json(#"{"access_token":"b"}"#), .json(#"{"access_token":"c"}"#))

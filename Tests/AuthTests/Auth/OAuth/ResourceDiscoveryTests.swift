@@ -193,6 +193,10 @@ struct ResourceDiscoveryTests {
         // A server that the program knows is one that it trusts.
         let known = try await OAuth.discover(
             for: Self.api, client: { $0 == "https://login.test" ? .public(id: "tool") : nil }, configure(network()))
-        #expect(try await known.signInRequest(redirectURI: "https://app.test/in").address.contains("login.test/in"))
+        let request = try await known.signInRequest(redirectURI: "https://app.test/in")
+        #expect(request.address.contains("login.test/in"))
+        // Nor does an archive let a stranger finish it.
+        let archive = try request.archive()
+        #expect(((try? oauth.signInRequest(restoring: archive)) != nil) == isRight)
     }
 }

@@ -26,7 +26,7 @@ extension OAuth {
         if app.id.isEmpty { throw .badSetting("the client id is empty") }
         let requested = requestedScopes(scopes, in: parameters)
         try checkIdentityScope(in: requested)
-        try refuseStranger(unless: false)
+        try refuseStranger(namingItself: false)
         let scope = CallScope()
         let id = try signIns.begin(scope)
         defer { signIns.end(id) }

@@ -87,10 +87,10 @@ extension OAuth {
 }
 
 extension OAuth {
-    /// Refuses to sign a user in at a server that only an API has named (RFC 9700, 4.4). `isNamed` says whether the
-    /// answer will name the server.
-    func refuseStranger(unless isNamed: Bool) throws(ServiceError) {
-        guard !isTrusted, !isNamed else { return }
+    /// Refuses to sign a user in at a server that only an API has named (RFC 9700, 4.4), unless the answer names the
+    /// server.
+    func refuseStranger(namingItself: Bool) throws(ServiceError) {
+        guard !isTrusted, !namingItself else { return }
         throw .badSetting(
             """
             an API has named the authorization server \(metadata?.issuer ?? "") for a sign-in; it may lead users to \

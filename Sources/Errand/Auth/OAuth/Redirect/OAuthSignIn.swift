@@ -33,15 +33,9 @@ extension OAuth {
             scope.stop(.timedOut(Timeout(.signIn, limit: limit, phase: .preparing)))
         }
         defer { alarm.cancel() }
-        let outcome: Result<String, any Error>
         do throws(ServiceError) {
-            outcome = try await scope.result { try await browser.redirect(from: page) }
-        } catch {
-            await page.outcome.end(hasSucceeded: false)
-            throw error
-        }
-        alarm.cancel()
-        do throws(ServiceError) {
+            let outcome = try await scope.result { try await browser.redirect(from: page) }
+            alarm.cancel()
             let token = try await token(from: outcome, of: page, in: scope)
             await page.outcome.end(hasSucceeded: true)
             return token
@@ -88,7 +82,7 @@ extension OAuth {
             let reason = "a user signs in over https or on this machine only, not at \(endpoint.origin)"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
-        try refuseStranger(unless: metadata?.namesIssuerInRedirect == true)
+        try refuseStranger(namingItself: metadata?.namesIssuerInRedirect == true)
         try checkChallengeMethods()
         try checkPromisedIssuer()
         let requested = requestedScopes(scopes, in: own)

@@ -11,7 +11,7 @@ final class SignInOutcome: Sendable {
     /// Whether the sign-in has succeeded; `nil` if it is under way.
     var hasSucceeded: Bool? { state.withLock { $0.hasSucceeded } }
 
-    /// Has the page be told the end, and says what completes when it was.
+    /// Notes that a page waits to be told, and what completes when it has been.
     func waits(for ended: Promise<Void, Never>, _ wakeUp: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             (state.wakeUp, state.ended) = (wakeUp, ended)
