@@ -20,6 +20,8 @@ struct DiskCacheState {
     var hasBegun = false
     /// The places at which a response waits to be written, each with the number of those.
     var unwritten: [CacheKey: Int] = [:]
+    /// The places at which a response gets tags that wait to be written, each with the number of changes that do so.
+    var unwrittenTags: [CacheKey: (tags: Set<String>, changes: Int)] = [:]
     var queued = 0
     /// The places at which the disk has nothing, and nothing was inserted since it has said so.
     var absent: Set<CacheKey> = []
@@ -44,6 +46,18 @@ struct DiskCacheState {
     mutating func noteWritten(_ key: CacheKey) {
         let others = (unwritten[key] ?? 1) - 1
         unwritten[key] = others > 0 ? others : nil
+    }
+
+    /// Notes that what is at that place gets those tags.
+    mutating func noteUnwritten(_ tags: Set<String>, at key: CacheKey) {
+        unwrittenTags[key, default: ([], 0)].tags.formUnion(tags)
+        unwrittenTags[key, default: ([], 0)].changes += 1
+    }
+
+    /// Notes that one change of tags at that place waits no longer.
+    mutating func noteTagged(_ key: CacheKey) {
+        unwrittenTags[key]?.changes -= 1
+        if unwrittenTags[key]?.changes == 0 { unwrittenTags[key] = nil }
     }
 
     /// Notes what a count has found. If it could not look at everything, there may be more.

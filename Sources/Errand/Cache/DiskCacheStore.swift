@@ -15,7 +15,7 @@ import Foundation
 ///   out, and whatever a pending one covers is a miss. A response that could not be replaced is removed, too. The
 ///   folder carries removals out in order, before the next response is written, so nothing in it is newer than one.
 ///   If very many wait, or some cannot be carried out again and again, everything is removed.
-/// - A response whose successor waits to be written is a miss.
+/// - A response whose successor waits to be written is a miss. One that gets tags has them at once.
 ///
 /// Changes are made one after the other, in the order in which they were asked for. Reads run beside them.
 ///
@@ -131,11 +131,11 @@ final class DiskCacheStore: CacheStore {
             at: place, within: waitLimits.reading, in: scope,
             noting: { isLate in self.writer.state.withLock { $0.slowReads += isLate ? 1 : -1 } },
             of: { self.find(key, since: start, matching: isMatch) })
-        guard let response = found ?? nil, !isRemoved(response, at: key, since: start) else { return nil }
+        guard let response = (found ?? nil).flatMap({ current($0, at: key, since: start) }) else { return nil }
         if !key.resource.isNamed {
             // A response that has come since is there already, or will be.
             _ = front.insert(response, at: key) { [self] in
-                isRemoved(response, at: key, since: start)
+                current(response, at: key, since: start)?.tags != response.tags
                     || writer.state.withLock { $0.insertions.overtook(response, at: key, since: start.insertions) }
             }
         }
@@ -145,10 +145,8 @@ final class DiskCacheStore: CacheStore {
     func look(at key: CacheKey, matching isMatch: (CacheVariant) -> Bool) -> StoredResponse? {
         writer.begin()
         let (start, isWritten) = writer.state.withLock { (DiskCacheState.Moment($0), $0.unwritten[key] == nil) }
-        guard isWritten, let response = find(key, since: start, matching: isMatch),
-            !isRemoved(response, at: key, since: start)
-        else { return nil }
-        return response
+        guard isWritten, let response = find(key, since: start, matching: isMatch) else { return nil }
+        return current(response, at: key, since: start)
     }
 
     /// Reads a response, which blocks.
@@ -176,14 +174,20 @@ final class DiskCacheStore: CacheStore {
         }
     }
 
-    /// Whether what was read at a place is not to be found there any more, or has a successor.
-    private func isRemoved(_ response: StoredResponse, at key: CacheKey, since start: DiskCacheState.Moment) -> Bool {
+    /// Returns what was read at a place with the tags that it gets, because what removes them may wait as they do.
+    /// Returns `nil` if it is not to be found there any more, or has a successor.
+    private func current(
+        _ response: StoredResponse, at key: CacheKey, since start: DiskCacheState.Moment
+    ) -> StoredResponse? {
         writer.state.withLock { state in
-            if state.unwritten[key] != nil || state.pending.covers(response, at: key) { return true }
+            let response = response.tagged(state.unwrittenTags[key]?.tags ?? [])
+            if state.unwritten[key] != nil || state.pending.covers(response, at: key) { return nil }
             let now = DiskCacheState.Moment(state)
-            guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return false }
-            return key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
+            guard (now.removals, now.carriedOut) != (start.removals, start.carriedOut) else { return response }
+            let isRemoved =
+                key.resource.isNamed || state.removals.overtook(response, at: key, since: start.removals)
                 || state.carriedOut.overtook(response, at: key, since: start.carriedOut)
+            return isRemoved ? nil : response
         }
     }
 
@@ -242,7 +246,10 @@ final class DiskCacheStore: CacheStore {
         _ tags: Set<String>, to variant: CacheVariant, at key: CacheKey,
         unless isOvertaken: @escaping @Sendable () -> Bool
     ) async {
-        let (position, isSlow) = writer.state.withLock { ($0.removals.position, $0.slowWrites > 0) }
+        let (position, isSlow) = writer.state.withLock { state in
+            state.noteUnwritten(tags, at: key)
+            return (state.removals.position, state.slowWrites > 0)
+        }
         let isTooLate = { @Sendable in
             isOvertaken() || self.writer.state.withLock { $0.removals.mayHaveNoted(tags, since: position) }
         }
@@ -250,7 +257,10 @@ final class DiskCacheStore: CacheStore {
         await writer.change(isAwaited: !isSlow) {
             self.writer.add(tags, to: variant, at: key, unless: isTooLate)
             // What was read before does not come into the store in memory from now on, and what has come gets the tags.
-            self.writer.state.withLock { $0.insertions.note(.resource(key.resource)) }
+            self.writer.state.withLock { state in
+                state.insertions.note(.resource(key.resource))
+                state.noteTagged(key)
+            }
             self.front.add(tags, to: variant, at: key, unless: isTooLate)
         }
     }

@@ -121,4 +121,23 @@ import Testing
         #expect(await store.find(key) == nil)
         held.release()
     }
+
+    @Test("K6, K9: a tag leads to a response while the disk hangs, though the file does not have it yet")
+    func tagged() async {
+        let large = 200_000
+        let response = CacheSample.response(size: large)
+        let store = store(reading: .seconds(600), writing: .milliseconds(20))
+        await self.store(reading: .seconds(600)).put(response, key)
+        let held = await HeldPlace("\(folder)/")
+        #expect(await store.find(key)?.tags.contains("late") == false)
+        await store.add(["late"], to: response.variant, at: key) { false }
+        store.trimMemory(to: 0)
+        #expect(await store.find(key)?.tags.contains("late") == true)
+        store.trimMemory(to: 0)
+        await store.remove([.tag("late")])
+        #expect(await store.find(key) == nil)
+        held.release()
+        await HeldPlace("\(folder)/").release()
+        #expect(await store.find(key) == nil)
+    }
 }
