@@ -55,6 +55,15 @@ struct SignInSamples {
         _ = client
     }
 
+    private func ownClaims(_ key: SigningKey) throws {
+        struct Claims: Encodable {
+            var iss = "TEAM123456", sub = "com.example.app", aud = "https://appleid.apple.com"
+            var iat = Date.now, exp = Date.now + 300
+        }
+        let secret = try key.jsonWebToken(Claims(), keyID: "KEY1234567")
+        _ = secret
+    }
+
     private func fixed() {
         let browser = SystemBrowser(redirectURI: "http://localhost:8085/signed-in")
         _ = browser

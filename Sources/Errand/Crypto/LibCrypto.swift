@@ -38,16 +38,29 @@ struct LibCrypto: Sendable {
     /// The library of the system; `nil` if there is none with all functions.
     static let shared = LibCrypto()
 
+    /// The library of the system, or an error that says which one is missing.
+    static var found: LibCrypto {
+        get throws(ServiceError) {
+            guard let shared else { throw .badSetting(missing) }
+            return shared
+        }
+    }
+
+    static let missing = "signatures need the library libcrypto of OpenSSL 1.1.1 or later, which was not found"
+
     /// The versions whose functions these are, the latest first.
     private static let names = ["libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"]
     /// A flag for `OPENSSL_init_crypto`: what the library has allocated stays until the process is gone, because other
     /// threads may use it while the program ends.
     private static let noCleanup: UInt64 = 0x80000
-    /// The kind of a key on a curve.
-    private static let ellipticCurve: CInt = 408
+
+    /// The kind of a key.
+    enum KeyKind: CInt {
+        case rsa = 6
+        case ellipticCurve = 408
+    }
 
     private let decodeKey: DecodeKey
-    private let encodeKey: EncodeKey
     private let encodePublicKey: EncodeKey
     private let freeKey: Free
     private let makeContext: Make
@@ -61,13 +74,13 @@ struct LibCrypto: Sendable {
         func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
             dlsym(library, name).map { unsafeBitCast($0, to: type) }
         }
-        guard let decodeKey: DecodeKey = find("d2i_PrivateKey"), let encodeKey: EncodeKey = find("i2d_PrivateKey"),
+        guard let decodeKey: DecodeKey = find("d2i_PrivateKey"),
             let encodePublicKey: EncodeKey = find("i2d_PUBKEY"), let freeKey: Free = find("EVP_PKEY_free"),
             let makeContext: Make = find("EVP_MD_CTX_new"), let freeContext: Free = find("EVP_MD_CTX_free"),
             let sha256: Make = find("EVP_sha256"), let beginSigning: BeginSigning = find("EVP_DigestSignInit"),
             let sign: Sign = find("EVP_DigestSign")
         else { return nil }
-        (self.decodeKey, self.encodeKey, self.encodePublicKey) = (decodeKey, encodeKey, encodePublicKey)
+        (self.decodeKey, self.encodePublicKey) = (decodeKey, encodePublicKey)
         (self.freeKey, self.makeContext, self.freeContext) = (freeKey, makeContext, freeContext)
         (self.sha256, self.beginSigning, self.sign) = (sha256, beginSigning, sign)
     }
@@ -95,20 +108,22 @@ struct LibCrypto: Sendable {
         #endif
     }
 
-    /// Returns the private and the public part of a key, in the forms of RFC 5915 and of X.509; `nil` if the bytes are
-    /// no private key on a curve.
-    func parts(ofKey der: [UInt8]) -> (secret: [UInt8], public: [UInt8])? {
-        withKey(der) { key in
-            guard let secret = encoded(key, by: encodeKey), let open = encoded(key, by: encodePublicKey) else {
-                return nil
-            }
-            return (secret, open)
+    /// Returns the public part of a key on a curve, in the form of X.509; `nil` if the bytes are no such key.
+    func publicKey(of der: [UInt8]) -> [UInt8]? {
+        withKey(der, .ellipticCurve) { key in
+            let count = Int(encodePublicKey(key, nil))
+            guard count > 0 else { return nil }
+            var bytes = [UInt8](repeating: 0, count: count)
+            return bytes.withUnsafeMutableBufferPointer { buffer -> Bool in
+                var position = buffer.baseAddress
+                return encodePublicKey(key, &position) == count
+            } ? bytes : nil
         }
     }
 
     /// Returns a signature of the SHA-256 hash, in the form of the key's kind; `nil` if the key cannot sign.
-    func signature(of data: Data, by der: [UInt8]) -> [UInt8]? {
-        withKey(der) { key in
+    func signature(of data: Data, by der: [UInt8], _ kind: KeyKind) -> [UInt8]? {
+        withKey(der, kind) { key in
             guard let context = makeContext() else { return nil }
             defer { freeContext(context) }
             guard beginSigning(context, nil, sha256(), nil, key) == 1 else { return nil }
@@ -123,23 +138,13 @@ struct LibCrypto: Sendable {
         }
     }
 
-    private func withKey<Result>(_ der: [UInt8], _ use: (OpaquePointer) -> Result?) -> Result? {
+    private func withKey<Result>(_ der: [UInt8], _ kind: KeyKind, _ use: (OpaquePointer) -> Result?) -> Result? {
         der.withUnsafeBufferPointer { der in
             var position = der.baseAddress
-            guard let key = decodeKey(Self.ellipticCurve, nil, &position, der.count) else { return nil }
+            guard let key = decodeKey(kind.rawValue, nil, &position, der.count) else { return nil }
             defer { freeKey(key) }
             return use(key)
         }
-    }
-
-    private func encoded(_ key: OpaquePointer, by encode: EncodeKey) -> [UInt8]? {
-        let count = Int(encode(key, nil))
-        guard count > 0 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        return bytes.withUnsafeMutableBufferPointer { buffer -> Bool in
-            var position = buffer.baseAddress
-            return encode(key, &position) == count
-        } ? bytes : nil
     }
 }
 #endif

@@ -22,7 +22,7 @@ enum P256Keys {
         #if canImport(CryptoKit)
         return nil
         #else
-        return LibCrypto.shared == nil ? missingLibrary : nil
+        return LibCrypto.shared == nil ? LibCrypto.missing : nil
         #endif
     }
 
@@ -48,12 +48,6 @@ enum P256Keys {
             throw .badSetting("the key cannot be used")
         }
     }
-
-    /// Returns the secret of a key in PKCS #8 or in the form of RFC 5915; `nil` if it is no such key.
-    static func secret(in der: [UInt8]) throws(ServiceError) -> [UInt8]? {
-        // A failed attempt says only that it is something else.
-        (try? P256.Signing.PrivateKey(derRepresentation: Data(der))).map { Array($0.rawRepresentation) }
-    }
     #else
     /// A key with the curve's name begins like this, and the secret follows (RFC 5915).
     private static let start: [UInt8] = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20]
@@ -66,54 +60,26 @@ enum P256Keys {
     ]
 
     static func point(of secret: [UInt8]) throws(ServiceError) -> [UInt8] {
-        guard let parts = try library.parts(ofKey: start + secret + curve), parts.public.starts(with: publicStart),
-            parts.public.count == publicStart.count + 64
+        guard let open = try LibCrypto.found.publicKey(of: start + secret + curve), open.starts(with: publicStart),
+            open.count == publicStart.count + 64
         else { throw .badSetting("the key cannot be used") }
-        return Array(parts.public.suffix(64))
+        return Array(open.suffix(64))
     }
 
     static func signature(of data: Data, by secret: [UInt8]) throws(ServiceError) -> [UInt8] {
-        guard let der = try library.signature(of: data, by: start + secret + curve), let plain = plain(der) else {
-            throw .badSetting("the key cannot be used")
-        }
+        guard let der = try LibCrypto.found.signature(of: data, by: start + secret + curve, .ellipticCurve),
+            let plain = plain(der)
+        else { throw .badSetting("the key cannot be used") }
         return plain
-    }
-
-    /// Returns the secret of a key in PKCS #8 or in the form of RFC 5915; `nil` if it is no such key.
-    static func secret(in der: [UInt8]) throws(ServiceError) -> [UInt8]? {
-        guard let parts = try library.parts(ofKey: der), parts.public.starts(with: publicStart) else { return nil }
-        // A sequence of the version 1 and the secret, with a length of one byte each.
-        let secret = Array(parts.secret.dropFirst(start.count).prefix(32))
-        guard parts.secret.dropFirst(2).starts(with: start.dropFirst(2)), isSecret(secret) else { return nil }
-        return secret
-    }
-
-    private static let missingLibrary =
-        "signatures need the library libcrypto of OpenSSL 1.1.1 or later, which was not found"
-
-    private static var library: LibCrypto {
-        get throws(ServiceError) {
-            guard let library = LibCrypto.shared else { throw .badSetting(missingLibrary) }
-            return library
-        }
     }
 
     /// Returns the two numbers of a signature, without the lengths and the zeros of its form (RFC 3279).
     static func plain(_ der: [UInt8]) -> [UInt8]? {
-        var rest = der[...]
-        func number() -> [UInt8]? {
-            guard rest.popFirst() == 0x02, let count = rest.popFirst().map(Int.init), count <= rest.count else {
-                return nil
-            }
-            let digits = rest.prefix(count).drop { $0 == 0 }
-            rest = rest.dropFirst(count)
-            guard digits.count <= 32 else { return nil }
-            return [UInt8](repeating: 0, count: 32 - digits.count) + digits
-        }
-        guard rest.popFirst() == 0x30, rest.popFirst().map(Int.init) == rest.count, let first = number(),
-            let second = number(), rest.isEmpty
+        var whole = DERReader(der)
+        guard var numbers = whole.sequence(), let first = numbers.number(), let second = numbers.number(),
+            numbers.isAtEnd, whole.isAtEnd, max(first.count, second.count) <= 32
         else { return nil }
-        return first + second
+        return [first, second].flatMap { [UInt8](repeating: 0, count: 32 - $0.count) + $0 }
     }
     #endif
 }

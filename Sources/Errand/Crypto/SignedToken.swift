@@ -7,7 +7,7 @@ import Foundation
 /// A JSON Web Token that a key has signed (RFC 7515, 7519).
 enum SignedToken {
     private struct Header: Encodable {
-        let alg = "ES256"
+        var alg: String
         var kid: String
         let typ = "JWT"
     }
@@ -16,7 +16,7 @@ enum SignedToken {
     static func text(
         _ claims: some Encodable, by key: SigningKey, keyID: String
     ) throws(ServiceError) -> String {
-        try text(part(claims), header: part(Header(kid: keyID)), signedBy: key)
+        try text(part(claims), header: part(Header(alg: key.algorithm, kid: keyID)), signedBy: key)
     }
 
     /// Returns a token with those claims, whose header is that JSON text.
@@ -36,6 +36,15 @@ enum SignedToken {
     private static func part(_ value: some Encodable) throws(ServiceError) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Servers expect whole seconds, though RFC 7519 allows others.
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            guard let seconds = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else {
+                throw EncodingError.invalidValue(
+                    date, .init(codingPath: encoder.codingPath, debugDescription: "no such number of seconds"))
+            }
+            try container.encode(seconds)
+        }
         do {
             return Base64URL.encode(try encoder.encode(value))
         } catch {

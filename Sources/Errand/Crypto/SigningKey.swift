@@ -4,68 +4,110 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A private key that signs: ECDSA on the curve P-256 with SHA-256, which is called `ES256`.
+/// A private key that signs, with SHA-256: one on the curve P-256, which is called `ES256`, or one for RSA, `RS256`.
 ///
 ///     let key = try SigningKey(pem: String(contentsOfFile: "/etc/billing/key.pem", encoding: .utf8))
 ///
-/// On Apple's platforms CryptoKit signs. On Linux the system's OpenSSL does, 1.1.1 or later; a program that makes no
-/// key does not need it. Its description shows only the thumbprint of the public key.
+/// On Apple's platforms CryptoKit signs, and Security for RSA. On Linux the system's OpenSSL does, 1.1.1 or later; a
+/// program that makes no key does not need it. Its description shows only the thumbprint of the public key.
 public struct SigningKey: Sendable, Hashable {
-    private let secret: [UInt8]
-    /// The two coordinates of the public key.
-    private let point: [UInt8]
-
-    private init(secret: [UInt8]) throws(ServiceError) {
-        self.secret = secret
-        point = try P256Keys.point(of: secret)
+    private enum Kind: Sendable, Hashable {
+        /// The point has two coordinates, which are the public key.
+        case p256(secret: [UInt8], point: [UInt8])
+        case rsa(RSAKey)
     }
 
-    /// Creates a new key from the system's source of random numbers.
+    private let kind: Kind
+
+    private init(_ key: KeyFile.Key) throws(ServiceError) {
+        switch key {
+        case .p256(let secret): kind = .p256(secret: secret, point: try P256Keys.point(of: secret))
+        case .rsa(let form): kind = .rsa(try RSAKey(form: form))
+        }
+    }
+
+    /// Creates a new key on the curve P-256 from the system's source of random numbers.
     public init() throws(ServiceError) {
         var random = SystemRandomNumberGenerator()
         var secret: [UInt8]
         repeat {
             secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         } while !P256Keys.isSecret(secret)
-        try self.init(secret: secret)
+        try self.init(.p256(secret: secret))
     }
 
-    /// Creates a key from the text of a file: `BEGIN PRIVATE KEY` or `BEGIN EC PRIVATE KEY`, not encrypted. Other
-    /// blocks in the text, such as certificates, do not matter. This makes one:
+    /// Creates a key from the text of a file: `BEGIN PRIVATE KEY`, `BEGIN EC PRIVATE KEY` or `BEGIN RSA PRIVATE KEY`,
+    /// not encrypted. Other blocks in the text, such as certificates, do not matter. A key for RSA has to have 2048
+    /// bits or more. This makes one for `ES256`:
     /// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem`
     public init(pem: String) throws(ServiceError) {
-        for block in PEM.blocks(in: pem) where ["PRIVATE KEY", "EC PRIVATE KEY"].contains(block.label) {
-            guard let secret = try P256Keys.secret(in: block.bytes) else { break }
-            try self.init(secret: secret)
-            return
-        }
-        throw .badSetting("the text has no private key on the curve P-256; such a key begins with BEGIN PRIVATE KEY")
+        try self.init(KeyFile.key(in: pem))
     }
 
     /// Creates a key from ``rawRepresentation``.
     public init(rawRepresentation: Data) throws(ServiceError) {
-        let secret = Array(rawRepresentation)
-        guard P256Keys.isSecret(secret) else {
-            throw .badSetting("a private key on the curve P-256 has 32 bytes; these are none")
+        let bytes = Array(rawRepresentation)
+        if P256Keys.isSecret(bytes) {
+            try self.init(.p256(secret: bytes))
+        } else if bytes.first == DERReader.Tag.sequence.rawValue {
+            try self.init(.rsa(form: bytes))
+        } else {
+            throw .badSetting("a private key on the curve P-256 has 32 bytes; these are none, and no RSA key")
         }
-        try self.init(secret: secret)
     }
 
-    /// The private key, as 32 bytes. Keep it like a password.
-    public var rawRepresentation: Data { Data(secret) }
+    /// The private key: 32 bytes, or for RSA the form of RFC 8017. Keep it like a password.
+    public var rawRepresentation: Data {
+        switch kind {
+        case .p256(let secret, _): Data(secret)
+        case .rsa(let key): Data(key.form)
+        }
+    }
 
     /// The public key as a JSON Web Key (RFC 7517), to register with a server.
     public var publicKey: String {
-        let (x, y) = (Base64URL.encode(Array(point.prefix(32))), Base64URL.encode(Array(point.suffix(32))))
-        return #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
+        switch kind {
+        case .p256(_, let point):
+            let (x, y) = (Base64URL.encode(point.prefix(32)), Base64URL.encode(point.suffix(32)))
+            return #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
+        case .rsa(let key):
+            return #"{"e":"\#(Base64URL.encode(key.exponent))","kty":"RSA","n":"\#(Base64URL.encode(key.modulus))"}"#
+        }
     }
 
     /// The thumbprint of the public key (RFC 7638), by which a server may know it.
     public var thumbprint: String { Base64URL.encode(SHA256.hash(of: Data(publicKey.utf8))) }
 
-    /// Returns a signature: two numbers of 32 bytes (RFC 7518, 3.4).
+    /// Returns a JSON Web Token (RFC 7519) that the key has signed, for a server that wants one of the app's own
+    /// making, such as Apple's `client_secret`. A date in the claims is a number of seconds.
+    ///
+    ///     struct Claims: Encodable {
+    ///         var iss = "TEAM123456", sub = "com.example.app", aud = "https://appleid.apple.com"
+    ///         var iat = Date.now, exp = Date.now + 300
+    ///     }
+    ///     let secret = try key.jsonWebToken(Claims(), keyID: "KEY1234567")
+    ///
+    /// - Parameters:
+    ///   - claims: What the token says.
+    ///   - keyID: The identifier by which the server knows the key, ``thumbprint`` by default.
+    public func jsonWebToken(_ claims: some Encodable, keyID: String? = nil) throws(ServiceError) -> String {
+        try SignedToken.text(claims, by: self, keyID: keyID ?? thumbprint)
+    }
+
+    /// The name of the way in which it signs (RFC 7518, 3.1).
+    var algorithm: String {
+        switch kind {
+        case .p256: "ES256"
+        case .rsa: "RS256"
+        }
+    }
+
+    /// Returns a signature: on the curve two numbers of 32 bytes (RFC 7518, 3.4).
     func signature(of data: Data) throws(ServiceError) -> [UInt8] {
-        try P256Keys.signature(of: data, by: secret)
+        switch kind {
+        case .p256(let secret, _): try P256Keys.signature(of: data, by: secret)
+        case .rsa(let key): try key.signature(of: data)
+        }
     }
 }
 
@@ -74,32 +116,4 @@ extension SigningKey: CustomStringConvertible, CustomReflectable {
     public var description: String { "SigningKey(\(thumbprint))" }
     /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["thumbprint": thumbprint]) }
-}
-
-/// Text with named blocks of bytes (RFC 7468).
-private enum PEM {
-    static func blocks(in text: String) -> [(label: String, bytes: [UInt8])] {
-        var blocks: [(label: String, bytes: [UInt8])] = []
-        var label: String?
-        var content = ""
-        for line in text.split(whereSeparator: \.isNewline).map(\.trimmed) {
-            if let name = line.between("-----BEGIN ", "-----") {
-                (label, content) = (name, "")
-            } else if let name = line.between("-----END ", "-----") {
-                if name == label, let data = Data(base64Encoded: content) { blocks.append((name, Array(data))) }
-                label = nil
-            } else if label != nil {
-                content += line
-            }
-        }
-        return blocks
-    }
-}
-
-extension Substring {
-    /// Returns what is between a beginning and an end; `nil` if the text has another.
-    fileprivate func between(_ start: String, _ end: String) -> String? {
-        guard hasPrefix(start), hasSuffix(end), utf8.count >= start.utf8.count + end.utf8.count else { return nil }
-        return String(dropFirst(start.count).dropLast(end.count))
-    }
 }

@@ -43,7 +43,7 @@ final class TokenProver: Sendable {
             htm: request.method.rawValue, htu: "\(request.url.origin)\(request.url.path)",
             iat: Int(date.timeIntervalSince1970),
             ath: token.map { Base64URL.encode(SHA256.hash(of: Data($0.utf8))) }, nonce: nonce)
-        let header = #"{"alg":"ES256","jwk":\#(key.publicKey),"typ":"dpop+jwt"}"#
+        let header = #"{"alg":"\#(key.algorithm)","jwk":\#(key.publicKey),"typ":"dpop+jwt"}"#
         return (try SignedToken.text(claims, header: header, by: key), nonce)
     }
 

@@ -12,11 +12,6 @@ import Testing
 
     private func bytes(_ text: String) throws -> [UInt8] { Array(try #require(Base64URL.decode(text))) }
 
-    private func text(_ label: String, _ bytes: [UInt8]) -> String {
-        let content = Data(bytes).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
-        return "-----BEGIN \(label)-----\n\(content)\n-----END \(label)-----\n"
-    }
-
     /// The key in the form of RFC 5915, with its public key or without.
     private func plainForm(isWhole: Bool) throws -> [UInt8] {
         let curve: [UInt8] = [0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
@@ -42,14 +37,14 @@ import Testing
         let jwk = #"{"crv":"P-256","kty":"EC","x":"\#(example.x)","y":"\#(example.y)"}"#
         #expect(key.publicKey == jwk)
         #expect(key.thumbprint == Base64URL.encode(SHA256.hash(of: Data(jwk.utf8))))
-        let certificate = text("CERTIFICATE", [1, 2, 3])
-        for pem in [
-            text("EC PRIVATE KEY", try plainForm(isWhole: true)), text("EC PRIVATE KEY", try plainForm(isWhole: false)),
-            text("PRIVATE KEY", try wrappedForm()),
-            certificate + text("PRIVATE KEY", try wrappedForm()) + certificate,
-            text("PRIVATE KEY", try wrappedForm()).replacingOccurrences(of: "\n", with: "\r\n  "),
+        let certificate = pem("CERTIFICATE", [1, 2, 3])
+        for file in [
+            pem("EC PRIVATE KEY", try plainForm(isWhole: true)), pem("EC PRIVATE KEY", try plainForm(isWhole: false)),
+            pem("PRIVATE KEY", try wrappedForm()),
+            certificate + pem("PRIVATE KEY", try wrappedForm()) + certificate,
+            pem("PRIVATE KEY", try wrappedForm()).replacingOccurrences(of: "\n", with: "\r\n  "),
         ] {
-            #expect(try SigningKey(pem: pem) == key)
+            #expect(try SigningKey(pem: file) == key)
         }
         #expect(key.rawRepresentation == Data(try bytes(example.secret)))
     }
@@ -59,13 +54,13 @@ import Testing
         var broken = try wrappedForm()
         broken[2] = 9
         let zero = [UInt8](repeating: 0, count: 32)
-        for pem in [
-            "", "-----BEGIN PRIVATE KEY-----", text("PRIVATE KEY", []), text("PRIVATE KEY", [0x30, 0x00]),
-            text("PRIVATE KEY", broken), text("ENCRYPTED PRIVATE KEY", try wrappedForm()),
-            text("CERTIFICATE", try wrappedForm()), "-----BEGIN PRIVATE KEY-----\n!!!\n-----END PRIVATE KEY-----",
+        for file in [
+            "", "-----BEGIN PRIVATE KEY-----", pem("PRIVATE KEY", []), pem("PRIVATE KEY", [0x30, 0x00]),
+            pem("PRIVATE KEY", broken),
+            pem("CERTIFICATE", try wrappedForm()), "-----BEGIN PRIVATE KEY-----\n!!!\n-----END PRIVATE KEY-----",
         ] {
-            let error = #expect(throws: ServiceError.self) { try SigningKey(pem: pem) }
-            #expect(error.map { "\($0)".contains("P-256") } ?? false, "\(pem)")
+            let error = #expect(throws: ServiceError.self) { try SigningKey(pem: file) }
+            #expect(error.map { "\($0)".contains("P-256") } ?? false, "\(file)")
         }
         for raw in [[], zero, [UInt8](repeating: 0xFF, count: 32), [UInt8](repeating: 1, count: 33)] {
             #expect(throws: ServiceError.self) { try SigningKey(rawRepresentation: Data(raw)) }

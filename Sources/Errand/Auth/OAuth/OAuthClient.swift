@@ -109,7 +109,8 @@ extension OAuth {
         ///   - keyID: The identifier by which the server knows the key, ``SigningKey/thumbprint`` by default.
         ///   - audience: The audience of the signatures, by default the issuer, so that no other server can use what it
         ///     receives. Pass another only if the server's documentation asks for it, such as the URL of its token
-        ///     endpoint.
+        ///     endpoint. For a server that wants each endpoint's own, use ``init(id:proof:)`` and
+        ///     ``SigningKey/jsonWebToken(_:keyID:)``.
         public static func privateKey(
             id: String, _ key: SigningKey, keyID: String? = nil, audience: String? = nil
         ) -> Client {

@@ -128,6 +128,20 @@ import Testing
         #expect(token.header["kid"] == "key-7" && token.claims.aud == "https://login.test/token")
     }
 
+    #if os(Linux)
+    @Test("S15: a key for RSA signs with RS256")
+    func rsa() async throws {
+        let key = try SigningKey(rawRepresentation: Data(RSAExample.plainForm()))
+        _ = try await oauth(.privateKey(id: "billing", key)).token(.clientCredentials)
+        let token = try #require(forms.first?["client_assertion"])
+        let parts = token.split(separator: ".").map(String.init)
+        let header = try JSONDecoder().decode([String: String].self, from: try #require(Base64URL.decode(parts[0])))
+        #expect(header == ["alg": "RS256", "kid": key.thumbprint, "typ": "JWT"])
+        let signed = try key.signature(of: Data(parts.prefix(2).joined(separator: ".").utf8))
+        #expect(parts[2] == Base64URL.encode(signed))
+    }
+    #endif
+
     @Test("S15: a server that wants another audience than its issuer gets it")
     func audience() async throws {
         let key = try SigningKey()
