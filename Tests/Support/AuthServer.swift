@@ -143,6 +143,11 @@ extension ServiceError {
         Rejection(status: 400, message: "the refresh token is invalid", code: "invalid_grant"))
     package static let reset = ServiceError.transport(TransportFailure(.reset, "scripted"))
 
+    /// The code with which a server has rejected a request, if it has.
+    package var refusalCode: String? {
+        if case .rejected(let rejection) = self { rejection.code } else { nil }
+    }
+
     /// The path of what an authorization server or a redirect should not have said.
     package var refusedPath: String? {
         guard case .decodingFailed(let failure) = self else { return nil }

@@ -120,11 +120,13 @@ extension OAuth {
         }
 
         /// Refuses the answer of another server (RFC 9207): a user who was led to a false one must not have its code
-        /// exchanged, or the code of the right one sent there.
+        /// exchanged, or the code of the right one sent there. A refusal brings no code, and some servers that promise
+        /// their issuer leave it out there.
         private func checkIssuer(in answer: RedirectAnswer) throws(ServiceError) {
             guard let metadata = oauth.metadata else { return }
             let found = try answer.value("iss")
-            guard found != nil || metadata.namesIssuerInRedirect else { return }
+            let isRefusal = try answer.value("error") != nil
+            guard found != nil || metadata.namesIssuerInRedirect && !isRefusal else { return }
             guard let issuer = metadata.issuer else { return }
             guard found == issuer else {
                 throw .unlike("iss", expected: issuer, found: found == nil ? "nothing" : "another issuer")

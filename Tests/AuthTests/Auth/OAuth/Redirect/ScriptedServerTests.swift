@@ -6,16 +6,11 @@ import Testing
 
 @Suite("The authorization server of the test kit")
 struct ScriptedServerTests {
-    private func code(of error: ServiceError?) -> String? {
-        guard case .rejected(let rejection) = error else { return nil }
-        return rejection.code
-    }
-
     @Test("a code that was used before gets no token, and nobody is signed in")
     func usedCode() async throws {
         let scene = try await SignInScene(misbehavior: [.usedCode])
         let error = await failure { () async throws(ServiceError) in try await scene.signIn() }
-        #expect(code(of: error) == "invalid_grant")
+        #expect(error?.refusalCode == "invalid_grant")
         #expect(scene.forms.count == 1)
     }
 
@@ -71,7 +66,7 @@ struct ScriptedServerTests {
         for pause in [0, 4, 9, 15, 600] {
             await scene.clock.advance(by: .seconds(pause))
             let error = await failure { () async throws(ServiceError) in try await scene.oauth.token(grant) }
-            codes.append(code(of: error))
+            codes.append(error?.refusalCode)
         }
         #expect(
             codes == ["authorization_pending", "slow_down", "slow_down", "authorization_pending", "expired_token"])
@@ -85,7 +80,7 @@ struct ScriptedServerTests {
         #expect(scene.refusal(of: second) == nil)
         for used in [first, second] {
             let error = await failure { () async throws(ServiceError) in try await scene.oauth.refresh(used) }
-            #expect(code(of: error) == "invalid_grant")
+            #expect(error?.refusalCode == "invalid_grant")
         }
         #expect(scene.refusal(of: second)?.status == 401 && scene.refusal(of: other) == nil)
         _ = try await scene.oauth.refresh(other)
@@ -101,7 +96,7 @@ struct ScriptedServerTests {
         #expect(scene.server.revokedTokens == [refresh, second.accessToken])
         #expect(scene.refusal(of: first)?.status == 401 && scene.refusal(of: second)?.status == 401)
         let error = await failure { () async throws(ServiceError) in try await scene.oauth.refresh(first) }
-        #expect(code(of: error) == "invalid_grant")
+        #expect(error?.refusalCode == "invalid_grant")
         let next = try await scene.oauth.refresh(second)
         #expect(scene.refusal(of: next) == nil)
         await scene.clock.advance(by: .seconds(3600))
@@ -150,7 +145,7 @@ struct ScriptedServerTests {
         token.proofKey = try SigningKey()
         let stolen = token
         let error = await failure { () async throws(ServiceError) in try await scene.oauth.refresh(stolen) }
-        #expect(code(of: error) == "invalid_grant")
+        #expect(error?.refusalCode == "invalid_grant")
         scene.network.on(.get, "https://api.test/me") { [server = scene.server] request in
             server.refusal(of: request) ?? HTTPResponse(status: 204)
         }
