@@ -6,16 +6,21 @@ import Testing
 
 /// An authorization server that is a Python program of Tests/AuthorizationServer.
 final class AuthorizationProgram: Sendable {
+    /// Its address.
+    let origin: String
     /// Its issuer.
     let issuer: String
+    /// The ports after the first one.
+    let otherPorts: [Int]
     private let process: ServerProcess
     /// A client that does what a browser does, and calls the server's API.
     let visitor: APIClient
 
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
-    /// Lets Python find what `.ci/run` has installed for the tests.
-    private static let path = "import sys; sys.path.append(\"\(package.appending(path: ".build/python").path)\"); "
+    /// Lets Python find what `.ci/run` and `.ci/full` have installed for the tests.
+    private static let path = ["python", "other-python"]
+        .map { "import sys; sys.path.append(\"\(package.appending(path: ".build/\($0)").path)\"); " }.joined()
 
     /// Returns the Python that has those modules: the one in the environment, or the system's; `nil` if it has not.
     static func python(with modules: String) -> String? {
@@ -24,23 +29,26 @@ final class AuthorizationProgram: Sendable {
         return (try? Program.runAtOnce(path, ["-c", Self.path + "import \(modules)"])).map { _ in path }
     }
 
-    /// Starts a program.
-    init(_ name: String, with python: String?, _ arguments: [String]) async throws {
+    /// Starts a program, whose issuer has that path.
+    init(_ name: String, with python: String?, _ arguments: [String] = [], issuerPath: String = "") async throws {
         let script = Self.package.appending(path: "Tests/AuthorizationServer/\(name)").path
         let run = Self.path + "import runpy; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name=\"__main__\")"
         process = try await ServerProcess(
             at: #require(python), ["-c", run, script] + arguments, readyAfter: "ready")
-        let digits = process.greeting.split(separator: "ready ").last?.prefix { $0.isNumber }
-        issuer = "http://127.0.0.1:\(try #require(digits.flatMap { Int($0) }))"
-        visitor = APIClient(issuer) {
+        let said = process.greeting.split(separator: "ready ").last ?? ""
+        let ports = said.split { !$0.isNumber }.compactMap { Int($0) }
+        origin = "http://127.0.0.1:\(try #require(ports.first))"
+        issuer = origin + issuerPath
+        otherPorts = Array(ports.dropFirst())
+        visitor = APIClient(origin) {
             $0.rateLimit = .unlimited
             $0.redirects = .never
         }
     }
 
-    /// Finds the server as that app does.
-    func oauth(as client: OAuth.Client) async throws(ServiceError) -> OAuth {
-        try await OAuth.discover(issuer, client: client) { $0.rateLimit = .unlimited }
+    /// Finds the server as that app does, or another issuer of the program.
+    func oauth(as client: OAuth.Client, at other: String? = nil) async throws(ServiceError) -> OAuth {
+        try await OAuth.discover(other ?? issuer, client: client) { $0.rateLimit = .unlimited }
     }
 
     /// A browser that follows the page's redirect by itself.

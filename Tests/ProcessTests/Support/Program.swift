@@ -4,7 +4,7 @@ import Foundation
 
 /// A program of the system that tests use; if it is not installed, these tests are skipped.
 enum Program: String {
-    case openssl, nginx, clang, gzip, bash, curl, python3, sha256sum
+    case openssl, nginx, clang, gzip, bash, curl, python3, sha256sum, glewlwyd
     case muslCompiler = "musl-gcc"
 
     /// The program ended with a status other than 0.

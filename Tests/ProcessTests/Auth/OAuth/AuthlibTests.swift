@@ -9,11 +9,6 @@ import Testing
     "OAuth, against the authorization server of Authlib", .timeLimit(.minutes(10)),
     .enabled(if: AuthlibServer.isAvailable, AuthlibServer.isMissing))
 struct AuthlibTests {
-    private func code(of error: ServiceError?) -> String? {
-        guard case .rejected(let rejection) = error else { return nil }
-        return rejection.code
-    }
-
     @Test("S8: its metadata are found by the issuer; another issuer at the same address is refused")
     func discovery() async throws {
         let server = try await AuthlibServer()
@@ -51,7 +46,7 @@ struct AuthlibTests {
                 #expect(token.refreshToken == nil && token.expiry != nil)
                 #expect(try await server.me(token) == ["user": nil, "scope": ""])
             case .failure(let error):
-                #expect(!isRight && code(of: error) == "invalid_client", "\(app): \(error)")
+                #expect(!isRight && error.refusalCode == "invalid_client", "\(app): \(error)")
             }
         }
         // Each assertion is good for one request.
@@ -92,7 +87,7 @@ struct AuthlibTests {
         let refused = await failure { () async throws(ServiceError) in
             try await thief.request.token(redirectedTo: injected)
         }
-        #expect(code(of: refused) == "invalid_grant")
+        #expect(refused?.refusalCode == "invalid_grant")
         _ = try await stolen.request.token(redirectedTo: stolen.redirect)
         // Used already.
         let again = await failure { () async throws(ServiceError) in
@@ -103,7 +98,7 @@ struct AuthlibTests {
                         "code": stolenCode, "redirect_uri": uri, "code_verifier": String(repeating: "v", count: 43),
                     ]))
         }
-        #expect(code(of: again) == "invalid_grant")
+        #expect(again?.refusalCode == "invalid_grant")
     }
 
     @Test("S3, S4: a user who refuses is rejected with the server's words")
@@ -113,7 +108,7 @@ struct AuthlibTests {
         let error = await failure { () async throws(ServiceError) in
             try await oauth.signIn(scopes: ["read"], using: server.browser, parameters: ["user": "refuses"])
         }
-        #expect(code(of: error) == "access_denied")
+        #expect(error?.refusalCode == "access_denied")
         guard case .rejected(let rejection) = error else { return }
         #expect(rejection.message?.contains("denied") == true)
     }
@@ -159,7 +154,7 @@ struct AuthlibTests {
         // The server has ended all tokens of that sign-in.
         #expect(await failure { () async throws(ServiceError) in try await server.me(thiefs) }?.status == 401)
         let later = await failure { () async throws(ServiceError) in try await oauth.refresh(thiefs) }
-        #expect(code(of: later) == "invalid_grant")
+        #expect(later?.refusalCode == "invalid_grant")
     }
 
     @Test("S7: on another device, a user who takes a while and then agrees, and one who refuses")
@@ -190,7 +185,7 @@ struct AuthlibTests {
         let error = await failure { () async throws(ServiceError) in
             try await oauth.signInOnAnotherDevice { try await server.activate($0, user: "refuses") }
         }
-        #expect(code(of: error) == "access_denied")
+        #expect(error?.refusalCode == "access_denied")
     }
 
     @Test("S9: a sign-out revokes the session at the server; a token that it does not know counts as revoked")
@@ -209,7 +204,7 @@ struct AuthlibTests {
         await tokens.waitUntilSaved()
         #expect(await failure { () async throws(ServiceError) in try await server.me(token) }?.status == 401)
         let error = await failure { () async throws(ServiceError) in try await oauth.refresh(token) }
-        #expect(code(of: error) == "invalid_grant")
+        #expect(error?.refusalCode == "invalid_grant")
         try await oauth.revoke(Token(accessToken: "unknown", refreshToken: "unknown"))
     }
 

@@ -11,11 +11,6 @@ import Testing
 struct IdpyoidcTests {
     private let scopes = ["profile", "offline_access"]
 
-    private func code(of error: ServiceError?) -> String? {
-        guard case .rejected(let rejection) = error else { return nil }
-        return rejection.code
-    }
-
     @Test("S14: the server accepts what is pushed, the page gets only its reference, and the reference works once")
     func pushed() async throws {
         let server = try await IdpyoidcServer()
@@ -37,7 +32,7 @@ struct IdpyoidcTests {
         #expect(try await server.asked("authorize") == [["client_id", "request_uri"]])
         // Used already.
         let again = await #expect(throws: ServiceError.self) { try await server.visit(request.address) }
-        #expect(code(of: again) == "invalid_client" && again?.status == 401)
+        #expect(again?.refusalCode == "invalid_client" && again?.status == 401)
     }
 
     @Test("S14: the server refuses a page whose parameters were not pushed, and parameters that it does not accept")
@@ -53,7 +48,7 @@ struct IdpyoidcTests {
         let error = await failure { () async throws(ServiceError) in
             try await oauth.signInRequest(redirectURI: "https://elsewhere.test/signed-in")
         }
-        #expect(code(of: error) == "invalid_request")
+        #expect(error?.refusalCode == "invalid_request")
     }
 
     @Test("S14, S15: an app that signs its requests signs the pushed one, with the issuer as audience")
@@ -74,7 +69,7 @@ struct IdpyoidcTests {
             let error = await failure { () async throws(ServiceError) in
                 try await server.oauth(as: app).signInRequest(redirectURI: IdpyoidcServer.redirectURI)
             }
-            #expect(code(of: error) == "invalid_client", "\(app)")
+            #expect(error?.refusalCode == "invalid_client", "\(app)")
         }
     }
 
@@ -122,10 +117,10 @@ struct IdpyoidcTests {
         #expect(error?.reason == .refreshRefused)
         #expect(try await server.asked("me").count == 3)
         let direct = await failure { () async throws(ServiceError) in try await oauth.refresh(thiefs) }
-        #expect(code(of: direct) == "invalid_grant")
+        #expect(direct?.refusalCode == "invalid_grant")
         thiefs.proofKey = nil
         let unproven = await failure { () async throws(ServiceError) in try await oauth.refresh(thiefs) }
-        #expect(code(of: unproven) == "invalid_dpop_proof")
+        #expect(unproven?.refusalCode == "invalid_dpop_proof")
         // The owner of the key still has both.
         _ = try await oauth.refresh(token)
     }
