@@ -71,6 +71,11 @@ struct LimitNode {
     /// Since when the node has had its place in the order of the nodes.
     private var turnStart = Instant.zero
     private var lastGift = Instant(nanoseconds: .min)
+    /// When permits have moved last, from or to any node, as far as this one has seen.
+    private var lastMove = Instant.zero
+    /// Whether calls wait, this node owns too few permits for the first of them, and no permit has moved for two
+    /// periods: the owners may be gone.
+    private(set) var isStarving = false
 
     init(id: String, settings: SharedLimitSettings) {
         self.id = id
@@ -113,6 +118,7 @@ struct LimitNode {
         if let attempt, seen != attempt {
             pause.restore(pauseBefore, announcing: attempt.pause, found: seen.pause)
         }
+        if record?.owners != seen.owners { lastMove = now }
         (hasRead, attempt) = (true, nil)
         (record, revision) = (seen, seenRevision)
         if before == 0, owned > 0 { turnStart = now }
@@ -181,6 +187,7 @@ struct LimitNode {
         ask(for: min(next.permits, needed), need, in: &next)
         share(min(next.permits, needed), need, in: &next, &step, at: now)
         lastShare = step.share
+        noteStarving(need, in: next, &step, at: now)
         next.note(settings.lifetime, of: id)
         let isWritten = next != before
         pause.removePast(from: &next, isWritten: isWritten)
@@ -238,6 +245,14 @@ extension LimitNode {
         let restored = next.aside - min(next.aside, settings.permits - 1)
         next.aside -= restored
         next.free += restored
+    }
+
+    /// Notes whether nothing comes for the first call that waits.
+    private mutating func noteStarving(_ need: Need, in next: LimitRecord, _ step: inout Step, at now: Instant) {
+        let isShort = need.waiting > 0 && next.owned(by: id) < need.cost
+        let end = lastMove.advanced(by: settings.period * 2)
+        isStarving = isShort && end <= now
+        if isShort, !isStarving { step.look(at: end) }
     }
 
     /// Takes free permits, and writes how many more are needed.

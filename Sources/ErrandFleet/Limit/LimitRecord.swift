@@ -62,6 +62,12 @@ struct LimitRecord: Codable, Hashable, Sendable {
         free = permits
     }
 
+    /// What each node owns that owns anything.
+    var owners: [String: Int] {
+        // A record of others' hands may name a node twice.
+        Dictionary(nodes.filter { $0.owned > 0 }.map { ($0.id, $0.owned) }) { first, _ in first }
+    }
+
     /// Returns what a node owns.
     func owned(by id: String) -> Int { node(id)?.owned ?? 0 }
 

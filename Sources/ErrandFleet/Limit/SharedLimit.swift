@@ -20,6 +20,8 @@ actor SharedLimit {
         /// When the work ends at the latest because the program leaves the fleet, for all runs up to that one.
         var leaving: (run: Int, end: Instant)?
         var hasReturnedAll = false
+        /// Whether calls wait, and nothing comes.
+        var isStarving = false
     }
 
     /// What remains of a limiter.
@@ -144,6 +146,9 @@ actor SharedLimit {
     /// Whether the last run has returned all permits.
     nonisolated var hasReturnedAll: Bool { published.withLock { $0.hasReturnedAll } }
 
+    /// Whether calls wait, and nothing comes: the owners of the permits may be gone.
+    nonisolated var isStarving: Bool { published.withLock { $0.isStarving } }
+
     nonisolated var nodes: Nodes {
         published.withLock { published in
             guard let record = published.record else { return Nodes() }
@@ -264,6 +269,7 @@ extension SharedLimit {
             permits.share = step?.share ?? 0
             source = permits
         }
+        noteStarving()
         apply(step?.pause, to: limiter)
         refuseOrGrant(limiter, terms, isValid: now < standing.end)
         publish()
@@ -290,6 +296,15 @@ extension SharedLimit {
         publish()
         wakeUp.setAlarm(at: due, time)
         return write
+    }
+
+    private func noteStarving() {
+        let isStarving = node.isStarving
+        let isNew = published.withLock { published in
+            defer { published.isStarving = isStarving }
+            return isStarving && !published.isStarving
+        }
+        if isNew { member.look() }
     }
 
     private func apply(_ pause: SharedPause.Change?, to limiter: RateLimiter) {

@@ -38,6 +38,8 @@ actor Member {
         var loops: Task<Void, Never>?
         /// The end of the loops before.
         var leaving: Task<Void, Never>?
+        /// Wakes the loop that looks at other nodes. Each loop has its own, since its end is that of what it waits for.
+        var looks = WakeUp()
     }
 
     /// A renewal whose outcome is not known.
@@ -56,6 +58,8 @@ actor Member {
     private var renewals: UInt64 = 0
     private var attempts: [Attempt] = []
     private var hasRun = false
+    /// When others have removed this node last.
+    private var lastRemoval = Instant(nanoseconds: .min)
 
     init(
         store: any FleetStore, prefix: String, label: String, lifetime: Duration, time: any TimeSource
@@ -193,6 +197,9 @@ actor Member {
             group.addTask { await self.inspect() }
         }
     }
+
+    /// Looks at the other nodes now, because calls of a limit get nothing.
+    nonisolated func look() { published.withLock { $0.looks }.signal() }
 }
 
 extension Member {
@@ -204,45 +211,50 @@ extension Member {
             do throws(FleetStoreError) {
                 let outcome = try await store.write(attempt.bytes, to: key(of: id), replacing: life.revision)
                 noteSuccess(in: .renewals)
-                if !accept(outcome, of: attempt) { pause = .zero }
+                if let sooner = accept(outcome, of: attempt) { pause = sooner }
             } catch {
                 note(error, in: .renewals)
                 // Whether it was written shows the next time.
                 attempts.append(attempt)
-                pause = life.renewal / 4
+                pause = retry
             }
             wakeLimits()
+            if renewals == 1 { pause = pause * share }
             await time.pause(pause)
         }
     }
 
-    /// Accepts the outcome of a renewal. Returns `false` if another has to follow at once.
-    private func accept(_ outcome: FleetWrite, of attempt: Attempt) -> Bool {
+    /// Nodes that have begun together, or have failed together, come one after the other from then on.
+    private var share: Double { Double(time.random() % 1000) / 1000 }
+    private var retry: Duration { life.renewal / 4 * (0.5 + share) }
+
+    /// Accepts the outcome of a renewal. Returns when another has to follow, if that is sooner than usual.
+    private func accept(_ outcome: FleetWrite, of attempt: Attempt) -> Duration? {
         switch outcome {
         case .written(let revision?):
             attempts = []
             life.renewed(revision, sentAt: attempt.sent)
             publish()
-            return true
+            return nil
         case .changed(let record?):
-            defer { attempts = [] }
-            if let made = attempts.first(where: { $0.bytes == record.bytes }) {
-                // A renewal whose response was lost was made after all.
-                life.renewed(record.revision, sentAt: made.sent)
-                publish()
-                return false
-            }
-            beginAgain()
-            return false
-        case .changed(nil), .written(nil):
-            beginAgain()
-            return false
+            let known = attempts + [attempt]
+            attempts = []
+            guard let made = known.first(where: { $0.bytes == record.bytes }) else { return beginAgain() }
+            // A renewal whose response was lost was made after all, or something on the way has repeated this one.
+            life.renewed(record.revision, sentAt: made.sent)
+            publish()
+            return made.bytes == attempt.bytes ? nil : .zero
+        case .changed(nil), .written(nil): return beginAgain()
         }
     }
 
-    /// Others have removed this node. It owns nothing any more, and goes on under another name.
-    private func beginAgain() {
+    /// Others have removed this node. It owns nothing any more, and goes on under another name: at once, but if that
+    /// happens again and again, each name leaves a key.
+    private func beginAgain() -> Duration {
         events.send(.removed(rename()))
+        let now = time.now
+        defer { lastRemoval = now }
+        return lastRemoval.advanced(by: life.lifetime) > now ? retry : .zero
     }
 
     /// Gives this node another name, under which it owns nothing. Returns the old one.
@@ -259,33 +271,45 @@ extension Member {
     }
 
     private func inspect() async {
+        let looks = WakeUp()
+        published.withLock { $0.looks = looks }
+        defer { looks.cancelAlarm() }
         while !Task.isCancelled {
-            let now = time.now
-            var inspected: Set<String> = []
+            let limits = limits
             let seen = limits.map(\.nodes)
-            life.keep(Set(seen.flatMap(\.ids)), longest: seen.map(\.lifetime).max() ?? .zero)
-            for nodes in seen { inspected.formUnion(life.inspects(nodes.ids, as: id, at: now)) }
+            let ids = seen.map(\.ids)
+            life.keep(Set(ids.joined()), longest: seen.map(\.lifetime).max() ?? .zero)
+            var inspected = life.predecessors(in: ids, of: id)
             // Those that are gone too, in case that a record has come back.
-            await inspect(inspected)
+            var failure = await inspect(inspected)
+            let isStarving = limits.contains(where: \.isStarving)
+            let others = life.suspects(in: ids, of: id, isStarving: isStarving, at: time.now)
+            failure = await inspect(others) ?? failure
+            // One failure is one of the round, and a round without any ends the one before.
+            if let failure { note(failure, in: .inspections) } else { noteSuccess(in: .inspections) }
+            inspected.formUnion(others)
             publish()
             wakeLimits()
             let next = inspected.compactMap { life.dueRemoval(of: $0) }.filter { $0 > time.now }.min()
             let usual = time.now.advanced(by: life.inspection)
-            await time.pause(time.now.duration(to: min(usual, next ?? usual)))
+            looks.setAlarm(at: min(usual, next ?? usual), time)
+            await looks.wait()
         }
     }
 
-    /// Looks at other nodes. One failure is one of the round, and a round without any ends the one before.
-    private func inspect(_ others: Set<String>) async {
+    /// Looks at other nodes, until the store does not respond. Returns the last failure.
+    private func inspect(_ others: Set<String>) async -> FleetStoreError? {
         var failure: FleetStoreError?
         for other in others {
             do throws(FleetStoreError) {
                 try await inspect(other)
             } catch {
                 failure = error
+                // Each of the others would take as long.
+                if error.kind == .unreachable { break }
             }
         }
-        if let failure { note(failure, in: .inspections) } else { noteSuccess(in: .inspections) }
+        return failure
     }
 
     private func inspect(_ other: String) async throws(FleetStoreError) {

@@ -15,6 +15,8 @@ struct NodeLife: Sendable {
         var revision: FleetRevision?
         /// Since when the record has been like that.
         var since: Instant
+        /// Whether it had another one before, so that the node has lived until shortly before then.
+        var isRenewed = false
     }
 
     /// What to do about another node.
@@ -31,6 +33,11 @@ struct NodeLife: Sendable {
     /// Until when this node may use what it owns.
     private(set) var end = Instant(nanoseconds: .min)
     private var sightings: [String: Sighting] = [:]
+    /// Since when this node looks at all others; `nil` while it does not.
+    private var suspicion: Instant?
+
+    /// After so many lifetimes, those that were seen to live are looked at again, if there is still a reason.
+    private static let lifetimesOfSuspicion = 5
 
     init(lifetime: Duration) {
         self.lifetime = lifetime
@@ -58,7 +65,7 @@ struct NodeLife: Sendable {
     /// Accepts what another node's record was when it was read, and returns what to do about it.
     mutating func inspected(_ id: String, _ revision: FleetRevision?, at now: Instant) -> Inspection {
         guard let sighting = sightings[id], sighting.revision == revision else {
-            sightings[id] = Sighting(revision: revision, since: now)
+            sightings[id] = Sighting(revision: revision, since: now, isRenewed: sightings[id]?.revision != nil)
             return .none
         }
         guard let revision, sighting.since.advanced(by: longestSilence) <= now else { return .none }
@@ -75,9 +82,9 @@ struct NodeLife: Sendable {
         sightings[id].flatMap { $0.revision == nil ? $0.since : nil }
     }
 
-    /// Whether another node has missed a renewal, as far as this one can see.
-    func isLate(_ id: String, at now: Instant) -> Bool {
-        sightings[id].map { $0.revision == nil || $0.since.advanced(by: longest / 3 * 2) <= now } ?? false
+    /// Whether another node has missed a renewal, as far as this one can see after a look at it.
+    private func isLate(_ id: String, at now: Instant) -> Bool {
+        sightings[id].map { $0.revision == nil || $0.since.advanced(by: longest / 2) <= now } ?? false
     }
 
     /// Returns when the record of another node is due to be removed, if it does not change.
@@ -91,16 +98,28 @@ struct NodeLife: Sendable {
         self.longest = max(lifetime, longest)
     }
 
-    /// Returns the nodes that this one inspects: the one before it in the order of their names, and those before that
-    /// one as long as they are late. So each node is inspected by one other.
-    func inspects(_ nodes: [String], as own: String, at now: Instant) -> [String] {
-        let sorted = nodes.filter { $0 != own }.sorted()
-        let start = sorted.firstIndex { $0 > own } ?? sorted.count
-        var found: [String] = []
-        for id in (sorted[start...] + sorted[..<start]).reversed() {
-            found.append(id)
-            guard isLate(id, at: now) else { break }
+    /// Returns the nodes that this one inspects: of each limit's, the one before it in the order of their names. So each
+    /// node is inspected by one other.
+    func predecessors(in limits: [[String]], of own: String) -> Set<String> {
+        Set(limits.compactMap { nodes in nodes.filter { $0 < own }.max() ?? nodes.filter { $0 != own }.max() })
+    }
+
+    /// Returns the nodes that this one inspects besides, after a look at those before it.
+    ///
+    /// Nodes often end together. So when one of those is late, or when the calls of this node get nothing, it inspects
+    /// all, each until it is seen to live.
+    mutating func suspects(
+        in limits: [[String]], of own: String, isStarving: Bool, at now: Instant
+    ) -> Set<String> {
+        let predecessors = predecessors(in: limits, of: own)
+        guard isStarving || predecessors.contains(where: { isLate($0, at: now) }) else {
+            suspicion = nil
+            return []
         }
-        return found
+        let start = suspicion.flatMap { $0.advanced(by: longest * Self.lifetimesOfSuspicion) > now ? $0 : nil } ?? now
+        suspicion = start
+        return Set(limits.joined()).subtracting(predecessors).filter { id in
+            id != own && !(sightings[id].map { $0.isRenewed && $0.since >= start } ?? false)
+        }
     }
 }

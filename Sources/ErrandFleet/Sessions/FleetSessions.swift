@@ -123,8 +123,9 @@ public final class FleetSessions: TokenPersistence {
         }.get()
     }
 
-    /// A write whose answer was lost may have been made, or may be made until the record's revision changes. All
-    /// attempts have the same `writer`, by which a later one finds that an earlier one was made.
+    /// A write whose answer was lost may have been made, or may be made until the record's revision changes; and one
+    /// that was repeated on the way finds what it has written itself. All attempts have the same `writer`, by which a
+    /// later one finds that an earlier one was made.
     private func writeNow(
         _ session: SavedSession?, isIssued: Bool, if isExpected: (SessionRecord?) -> Bool
     ) async throws(TokenPersistenceError) -> Bool {
@@ -135,7 +136,7 @@ public final class FleetSessions: TokenPersistence {
             var problem: FleetStoreError
             do throws(SessionArchive.Failure) {
                 let found = try await archive.find()
-                if failures > 0, isMade(found?.record, writer, session) { return true }
+                if isMade(found?.record, writer, session, hasFailed: failures > 0) { return true }
                 guard isExpected(found?.record) else { return false }
                 switch try await write(session, by: writer, over: found) {
                 case .written:
@@ -174,10 +175,10 @@ public final class FleetSessions: TokenPersistence {
     }
 
     /// Whether an earlier attempt of a write was made.
-    private func isMade(_ record: SessionRecord?, _ writer: UUID, _ session: SavedSession?) -> Bool {
+    private func isMade(_ record: SessionRecord?, _ writer: UUID, _ session: SavedSession?, hasFailed: Bool) -> Bool {
         guard let record else { return false }
         // Another node may have added its mark since.
-        return record.writer == writer || session != nil && record.session == session
+        return record.writer == writer || hasFailed && session != nil && record.session == session
     }
 
     /// Runs `work`, which is finished even if the task is canceled.

@@ -151,7 +151,10 @@ final class SessionMarks: Sendable {
             let held = Held(mark: mark, lock: SessionLock(until: end, time: time))
             state.withLock { $0.held = held }
             return held
-        case .changed: return nil
+        case .changed:
+            // Something on the way may have repeated the write, and then this is what it has found.
+            state.withLock { $0.abandoned = mark.id }
+            return nil
         case .unknown(let error):
             state.withLock { $0.abandoned = mark.id }
             throw .store(error)

@@ -9,6 +9,7 @@ final class TroubledStore: FleetStore {
         var reads = 0
         var writes = 0
         var losesResponses = false
+        var repeatsWrites = false
     }
 
     private let memory: MemoryFleetStore
@@ -33,6 +34,13 @@ final class TroubledStore: FleetStore {
         set { state.withLock { $0.losesResponses = newValue } }
     }
 
+    /// Whether something on the way sends each write twice, and passes on the second answer.
+    var repeatsWrites: Bool {
+        get { state.withLock { $0.repeatsWrites } }
+        set { state.withLock { $0.repeatsWrites = newValue } }
+    }
+
+    var reads: Int { state.withLock { $0.reads } }
     var requests: Int { state.withLock { $0.reads + $0.writes } }
 
     static let unreachable = FleetStoreError(.unreachable, "the store of the test does not respond")
@@ -48,6 +56,7 @@ final class TroubledStore: FleetStore {
     ) async throws(FleetStoreError) -> FleetWrite {
         state.withLock { $0.writes += 1 }
         if let failure { throw failure }
+        if repeatsWrites { _ = try await memory.write(bytes, to: key, replacing: revision) }
         let outcome = try await memory.write(bytes, to: key, replacing: revision)
         if losesResponses { throw Self.unreachable }
         return outcome

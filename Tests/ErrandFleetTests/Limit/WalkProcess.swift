@@ -130,12 +130,15 @@ struct WalkProcess {
         id = "\(name).\(names)"
     }
 
-    /// Returns the nodes to look at now.
-    mutating func inspects(at now: Instant) -> [String] {
+    /// Returns the nodes to look at now: those before this one, or, after a look at one of them, the others.
+    mutating func inspects(after predecessor: String? = nil, at now: Instant) -> Set<String> {
         guard let record = limit.record else { return [] }
         let ids = record.nodes.map(\.id)
         life.keep(Set(ids), longest: .nanoseconds(record.lifetime))
-        return life.inspects(ids, as: id, at: now)
+        let predecessors = life.predecessors(in: [ids], of: id)
+        guard let predecessor else { return predecessors }
+        guard predecessors.contains(predecessor) else { return [] }
+        return life.suspects(in: [ids], of: id, isStarving: limit.isStarving, at: now)
     }
 
     /// Accepts the revision of another node's record. Returns the one to remove.

@@ -39,6 +39,7 @@ extension LimitWalk {
             if let old = processes[index].inspected(id, revision, at: clock(index)) {
                 schedule(.commitRemoval(index, id, old), in: delay())
             }
+            try await look(at: processes[index].inspects(after: id, at: clock(index)), by: index)
             work(index)
         case .removed(let index, let id):
             guard processes[index].isPresent else { return }
@@ -240,11 +241,16 @@ extension LimitWalk {
         guard processes[index].isPresent else { return }
         let machine = machines[processes[index].machine]
         schedule(.inspect(index), in: processes[index].life.inspection.inSeconds / machine.rate)
-        for id in processes[index].inspects(at: clock(index)) where !isUnreachable(index) {
+        try await look(at: processes[index].inspects(at: clock(index)), by: index)
+        work(index)
+    }
+
+    private mutating func look(at ids: Set<String>, by index: Int) async throws {
+        // In an order that the seed decides.
+        for id in ids.sorted() where !isUnreachable(index) {
             let revision = try await store.read(WalkStore.key(of: id))?.revision
             schedule(.inspected(index, id, revision), in: delay())
         }
-        work(index)
     }
 
     // MARK: Trouble

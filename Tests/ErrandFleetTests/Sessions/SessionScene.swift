@@ -113,6 +113,8 @@ final class FaultyStore: FleetStore {
     enum Fault: Sendable, Hashable {
         /// The answer of a write is lost after it was made.
         case loseAnswer
+        /// Something on the way sends a write twice, and passes on the second answer.
+        case repeatWrite
         /// A write does not arrive.
         case loseWrite
         /// Nothing can be reached.
@@ -185,6 +187,7 @@ final class FaultyStore: FleetStore {
         let fault = faults.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if fault == .loseWrite || fault == .unreachable { throw FleetStoreError(.unreachable, "the write was lost") }
         if case .error(let kind, isMade: false)? = fault { throw FleetStoreError(kind, "the write has failed") }
+        if fault == .repeatWrite { _ = try await store.write(bytes, to: key, replacing: revision) }
         let written = try await store.write(bytes, to: key, replacing: revision)
         if case .error(let kind, isMade: true)? = fault { throw FleetStoreError(kind, "the answer is of no use") }
         if fault == .loseAnswer { throw FleetStoreError(.unreachable, "the answer was lost") }

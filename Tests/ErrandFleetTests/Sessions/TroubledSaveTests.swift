@@ -40,6 +40,24 @@ import Testing
         #expect(clock.elapsed < .seconds(5))
     }
 
+    @Test("F6: a write that is repeated on the way is the node's own: the token is saved, and no mark is waited for")
+    func repeated() async throws {
+        let id = UUID()
+        try await clock.run {
+            try await scene.sessions().save(session(0, id: id))
+            let store = FaultyStore(scene.store)
+            let sessions = scene.sessions(in: store)
+            store.failWrites(.repeatWrite, .repeatWrite, .repeatWrite, .repeatWrite)
+            #expect(try await sessions.replace(session(0, id: id).version, with: session(1, id: id)))
+            #expect(try await scene.sessions().load()?.revision == 1)
+            let wasHeld = Noted(false)
+            store.failWrites(.repeatWrite)
+            try await sessions.exclusively { lock in wasHeld.value = lock.loss == nil }
+            #expect(wasHeld.value)
+        }
+        #expect(clock.elapsed < .seconds(1))
+    }
+
     @Test("F6: a new token that cannot be saved is an error after two minutes")
     func neverSaved() async throws {
         let id = UUID()

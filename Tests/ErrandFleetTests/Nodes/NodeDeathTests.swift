@@ -1,0 +1,132 @@
+import Errand
+import ErrandFleet
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("Nodes that end", .timeLimit(.minutes(10))) struct NodeDeathTests {
+    private static let lifetime = Duration.seconds(12)
+    private let clock = TestClock()
+    private let store = TroubledStore()
+
+    /// A node, and the way on which it reaches the store.
+    private struct Node {
+        let fleet: Fleet
+        let path: TroubledStore
+        let limiter: RateLimiter
+    }
+
+    private func node(_ name: String) -> Node {
+        let path = store.another
+        let fleet = Fleet(store: path, name: "billing", node: name, lifetime: Self.lifetime, time: clock)
+        return Node(fleet: fleet, path: path, limiter: fleet.limiter("api", .requests(100, per: .seconds(1))))
+    }
+
+    /// Has nodes use all they can for a while. Returns when permits were taken.
+    private func use(_ nodes: [Node], for duration: Duration) async -> [Instant] {
+        await withTaskGroup { group in
+            for node in nodes { group.addTask { await clock.taken(from: node.limiter, for: duration) } }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+
+    /// Returns after how long the permits that were taken in a second were nearly the whole limit.
+    private func recovery(from start: Instant, _ taken: [Instant]) -> Duration? {
+        let seconds = taken.map { Int(start.duration(to: $0) / .seconds(1)) }
+        let counts = Dictionary(seconds.map { ($0, 1) }) { $0 + $1 }
+        return (0..<200).first { counts[$0, default: 0] >= 90 }.map { .seconds($0) }
+    }
+
+    @Test("F3: after nine of ten nodes have died, the last has the whole limit in two lifetimes and a period")
+    func together() async throws {
+        let nodes = (0..<10).map { node("node-\($0)") }
+        try await clock.run {
+            let early = await use(nodes, for: .seconds(10))
+            #expect(early.count >= 850, "of 1,000")
+            let start = clock.now
+            for node in nodes.dropFirst() { node.path.failure = TroubledStore.unreachable }
+            let late = await use(Array(nodes.prefix(1)), for: .seconds(60))
+            let needed = try #require(recovery(from: start, late))
+            #expect(needed >= Self.lifetime, "not before they can no longer use them")
+            #expect(needed <= Self.lifetime * 2 + .seconds(2), "\(needed)")
+            await nodes[0].fleet.leave()
+        }
+        withExtendedLifetime(nodes) {}
+    }
+
+    @Test("F3: after all nodes have died, others have the whole limit in a lifetime and a few periods")
+    func anew() async throws {
+        let dead = (0..<10).map { node("1.\($0)") }
+        try await clock.run {
+            _ = await use(dead, for: .seconds(10))
+            for node in dead { node.path.failure = TroubledStore.unreachable }
+            let nodes = (0..<10).map { node("2.\($0)") }
+            let start = clock.now
+            let taken = await use(nodes, for: .seconds(60))
+            let needed = try #require(recovery(from: start, taken))
+            #expect(needed >= Self.lifetime && needed <= Self.lifetime + .seconds(5), "\(needed)")
+            await withTaskGroup { group in
+                for node in nodes { group.addTask { await node.fleet.leave() } }
+            }
+        }
+        withExtendedLifetime(dead) {}
+    }
+
+    @Test("F11: a fleet whose nodes all have calls that wait looks at each node as often as one that is idle")
+    func busy() async throws {
+        let nodes = (0..<10).map { node("node-\($0)") }
+        await clock.run {
+            _ = await use(nodes, for: .seconds(20))
+            let looks = nodes.reduce(0) { $0 + $1.path.reads }
+            _ = await use(nodes, for: .seconds(60))
+            // One look at one node in six seconds, by each of ten.
+            #expect(nodes.reduce(0) { $0 + $1.path.reads } - looks <= 110)
+            await withTaskGroup { group in
+                for node in nodes { group.addTask { await node.fleet.leave() } }
+            }
+        }
+        withExtendedLifetime(nodes) {}
+    }
+
+    @Test("F5: a node whose renewals are repeated on the way keeps its name and its permits")
+    func repeated() async throws {
+        let node = node("a")
+        node.path.repeatsWrites = true
+        await clock.run {
+            let taken = await use([node], for: .seconds(40))
+            #expect(taken.count >= 3900, "of 4,000")
+            let name = node.fleet.snapshot.node
+            _ = await use([node], for: .seconds(20))
+            #expect(node.fleet.snapshot.node == name)
+            await node.fleet.leave()
+        }
+        withExtendedLifetime(node) {}
+    }
+
+    @Test("F5: a node that is removed again and again makes a few names a minute, not hundreds")
+    func removedOften() async throws {
+        let node = node("a")
+        await clock.run {
+            let events = node.fleet.events
+            let removing = Task {
+                // Whatever has its key removes it, as often as it can.
+                while !Task.isCancelled {
+                    try? await store.remove("errand/billing/nodes/\(node.fleet.snapshot.node)")
+                    try? await clock.sleep(for: .milliseconds(10))
+                }
+            }
+            let counting = Task {
+                var count = 0
+                for await event in events { if case .removed = event { count += 1 } }
+                return count
+            }
+            _ = await use([node], for: .seconds(60))
+            removing.cancel()
+            await removing.value
+            counting.cancel()
+            #expect(await counting.value <= 70)
+            await node.fleet.leave()
+        }
+        withExtendedLifetime(node) {}
+    }
+}
