@@ -20,9 +20,9 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 ///
 ///     let store = EtcdFleetStore(["https://10.0.0.1:2379", "https://10.0.0.2:2379", "https://10.0.0.3:2379"])
 ///
-/// Give it the addresses of all members. It calls one of them until that fails, and then the next. A read that fails is
-/// sent to each member; a write whose answer was lost is not repeated, because it may have been made: it fails with
-/// ``FleetStoreError/Kind/unreachable``.
+/// Give it the addresses of all members. It calls one of them, which is chosen at random, until that fails, and then
+/// the next. A read that fails is sent to each member; a write whose answer was lost is not repeated, because it may
+/// have been made: it fails with ``FleetStoreError/Kind/unreachable``.
 ///
 /// Reads and writes go through the cluster's majority, so each node of a fleet sees the same. A watch is a connection
 /// that is silent while nothing changes. The record is also read once in 30 seconds, because a watch that has lost its
@@ -33,7 +33,7 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 /// connection. Addresses with `http` work, and anybody on the way can read and change what is sent.
 public final class EtcdFleetStore: FleetStore {
     /// The interval of the reads beside a watch.
-    static let readInterval = Duration.seconds(30)
+    package static let readInterval = Duration.seconds(30)
 
     private let gateway: EtcdGateway
     private let timeout: Duration
@@ -57,13 +57,15 @@ public final class EtcdFleetStore: FleetStore {
             readingEvery: Self.readInterval)
     }
 
-    /// Creates a store that reads beside each watch at that interval.
+    /// Creates a store that reads beside each watch at that interval, and asks the member with that index first; `nil`
+    /// for any of them.
     package init(
-        _ addresses: [String], credentials: EtcdCredentials?, timeout: Duration, transport: (any Transport)?,
-        readingEvery interval: Duration
+        _ addresses: [String], beginningAt first: Int? = nil, credentials: EtcdCredentials? = nil, timeout: Duration,
+        transport: (any Transport)? = nil, readingEvery interval: Duration = readInterval
     ) {
         let members = EtcdMembers(
-            addresses, hasCredentials: credentials != nil, timeout: timeout, transport: transport)
+            addresses, beginningAt: first ?? Int.random(in: 0..<max(1, addresses.count)),
+            hasCredentials: credentials != nil, timeout: timeout, transport: transport)
         gateway = EtcdGateway(members, credentials: credentials)
         self.timeout = timeout
         self.interval = interval

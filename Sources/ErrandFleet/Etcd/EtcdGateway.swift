@@ -30,8 +30,13 @@ final class EtcdGateway: Sendable {
         try await run(EtcdEndpoints.transaction(transaction), as: EtcdTransactionAnswer.self, isRepeatable: false)
     }
 
-    /// Opens a watch at the member that answers now.
-    func watch(_ key: String, from revision: UInt64) async throws(FleetStoreError) -> StreamedResponse {
+    /// The indices of members that have not answered, from now on.
+    var silences: AsyncStream<Int> { members.silences.stream(capacity: 64) }
+
+    /// Opens a watch at the member that answers now, and returns the index of that with it.
+    func watch(
+        _ key: String, from revision: UInt64
+    ) async throws(FleetStoreError) -> (stream: StreamedResponse, member: Int) {
         try await Self.translating { () async throws in
             let token = try await self.user?.token()
             return try await self.members.stream(EtcdEndpoints.watch(key, from: revision), token: token?.accessToken)

@@ -15,9 +15,16 @@ final class EtcdMembers: Sendable {
     /// Credentials, and the tokens that stand for them, travel encrypted, or do not leave the machine.
     private let exposed: String?
     /// The index of the member that is asked first.
-    private let preferred = Lock(0)
+    private let preferred: Lock<Int>
+    /// The indices of members that have not answered, each time that one has not.
+    let silences = Broadcast<Int>()
 
-    init(_ addresses: [String], hasCredentials: Bool, timeout: Duration, transport: (any Transport)?) {
+    /// - Parameter first: The index of the member that is asked first.
+    init(
+        _ addresses: [String], beginningAt first: Int, hasCredentials: Bool, timeout: Duration,
+        transport: (any Transport)?
+    ) {
+        preferred = Lock(first)
         self.addresses = addresses
         // What is no URL is refused by its client.
         exposed = hasCredentials ? addresses.first { (try? HTTPURL($0))?.origin.isExposed ?? false } : nil
@@ -58,6 +65,7 @@ final class EtcdMembers: Sendable {
             } catch ServiceError.cancelled {
                 throw ServiceError.cancelled
             } catch let error as ServiceError {
+                silences.send(index)
                 failure = error
                 guard isRepeatable || !error.mayHaveReachedServer else { break }
             }
@@ -77,15 +85,18 @@ final class EtcdMembers: Sendable {
         return reply.value
     }
 
-    /// Opens a stream at the member that is asked first.
-    func stream(_ endpoint: Endpoint<Data>, token: String?) async throws -> StreamedResponse {
+    /// Opens a stream at the member that is asked first, and returns its index with it.
+    func stream(
+        _ endpoint: Endpoint<Data>, token: String?
+    ) async throws -> (stream: StreamedResponse, member: Int) {
         try checkExposure()
         guard !clients.isEmpty else { throw FleetStoreError(.invalid, "there is no address of a member") }
         let index = preferred.withLock { $0 }
         do throws(ServiceError) {
-            return try await clients[index].stream(endpoint.header("Authorization", token))
+            return (try await clients[index].stream(endpoint.header("Authorization", token)), index)
         } catch {
-            guard let status = error.status, error != .cancelled else {
+            if error == .cancelled { throw error }
+            guard let status = error.status else {
                 fail(index)
                 throw error
             }

@@ -6,6 +6,7 @@ import Errand
 /// - Events come in order. What is older than what was passed on is left out.
 /// - A watch that ends is followed by another read: the member was stopped, or the cluster has compacted what the watch
 ///   has missed (`compact_revision`).
+/// - A watch ends with the first request that its member does not answer, whoever has sent it.
 /// - A watch that is dead looks like an idle one. So the record is read beside it; if that finds what the watch has not
 ///   brought a moment later, the watch is dead and begins again.
 struct EtcdWatch: Sendable {
@@ -27,6 +28,8 @@ struct EtcdWatch: Sendable {
         var revision: UInt64 = 0
         /// Whether the watch of now has begun.
         var isOpen = false
+        /// The index of its member; `nil` before its response.
+        var member: Int?
     }
 
     private final class State: Sendable {
@@ -84,9 +87,14 @@ struct EtcdWatch: Sendable {
 
     /// Reads events until the watch is over. Throws if another would be refused.
     private func follow(from revision: UInt64) async throws(FleetStoreError) {
-        state.passed.withLock { $0.isOpen = false }
+        state.passed.withLock { ($0.isOpen, $0.member) = (false, nil) }
+        let silences = gateway.silences
         let end = await withTaskGroup(of: End.self) { group in
             group.addTask { await readEvents(from: revision) }
+            group.addTask {
+                for await member in silences where member == state.passed.withLock({ $0.member }) { return .again }
+                return .failed(.cancelled)
+            }
             group.addTask { await readBeside() }
             defer { group.cancelAll() }
             return await group.next() ?? .again
@@ -97,7 +105,9 @@ struct EtcdWatch: Sendable {
     private func readEvents(from revision: UInt64) async -> End {
         let stream: StreamedResponse
         do throws(FleetStoreError) {
-            stream = try await gateway.watch(key, from: revision)
+            let (opened, member) = try await gateway.watch(key, from: revision)
+            stream = opened
+            state.passed.withLock { $0.member = member }
         } catch {
             // The next read finds another member, or fails.
             return error.kind == .unreachable ? .again : .failed(error)

@@ -41,7 +41,7 @@ import Testing
         let (first, second) = (try LoopbackServer(), try LoopbackServer())
         first.onAny(reply.always)
         second.onAny(Self.empty)
-        let store = EtcdFleetStore([first.baseURL, second.baseURL], timeout: .seconds(60))
+        let store = EtcdFleetStore([first.baseURL, second.baseURL], beginningAt: 0, timeout: .seconds(60))
         #expect(await storeProblem { try await store.write([1], to: "a", replacing: nil) } == .unreachable)
         #expect(first.received.count == 1)
         #expect(second.received.isEmpty)
@@ -58,8 +58,8 @@ import Testing
         good.on(.post, "/v3/kv/txn", .json("{\(Self.header),\"succeeded\":true}"))
         let refusing = "http://127.0.0.1:1"
         let addresses = [refusing, failing.baseURL, good.baseURL]
-        #expect(try await EtcdFleetStore(addresses, timeout: .seconds(60)).read("a") == nil)
-        let store = EtcdFleetStore([refusing, good.baseURL], timeout: .seconds(60))
+        #expect(try await EtcdFleetStore(addresses, beginningAt: 0, timeout: .seconds(60)).read("a") == nil)
+        let store = EtcdFleetStore([refusing, good.baseURL], beginningAt: 0, timeout: .seconds(60))
         #expect(try await store.write([1], to: "a", replacing: nil) == .written(FleetRevision(7)))
         #expect(good.received.count == 2)
     }
@@ -156,12 +156,43 @@ import Testing
             lines(
                 #"{"result":{"header":{},"created":true}}"#,
                 #"{"result":{"events":[{"kv":{"mod_revision":"6","value":"dHdv"}}]}}"#))
-        let store = EtcdFleetStore([silent.baseURL, good.baseURL], timeout: .seconds(4))
+        let store = EtcdFleetStore([silent.baseURL, good.baseURL], beginningAt: 0, timeout: .seconds(4))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
         let next = text(try await watch.next())
         // On a busy machine, the other member may be too slow as well, and the first one is asked again.
         #expect(next == "two" || next == "again" && !good.received.isEmpty)
+    }
+
+    @Test("F5: a watch leaves its member with the first request that the member does not answer")
+    func hungMember() async throws {
+        let (hung, good) = (try LoopbackServer(), try LoopbackServer())
+        hung.on(.post, "/v3/kv/range", range("one", revision: 5), LoopbackReply([.readBody, .silence]).always)
+        hung.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
+        good.on(.post, "/v3/kv/range", range("two", revision: 9).always)
+        good.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
+        // Nothing is read beside the watch so soon.
+        let store = EtcdFleetStore(
+            [hung.baseURL, good.baseURL], beginningAt: 0, timeout: .seconds(3), readingEvery: .seconds(600))
+        var watch = store.changes(of: "a").makeAsyncIterator()
+        #expect(text(try await watch.next()) == "one")
+        await hung.received(atLeast: 2)
+        #expect(text(try await store.read("b")) == "two")
+        #expect(text(try await watch.next()) == "two")
+        // Two reads, and the watch.
+        await good.received(atLeast: 3)
+        #expect(good.received.contains { $0.path == "/v3/watch" })
+    }
+
+    @Test("a store begins with any member, so that not all nodes ask the same one")
+    func spread() async throws {
+        let servers = try (0..<3).map { _ in try LoopbackServer() }
+        for server in servers { server.onAny(range("one", revision: 5).always) }
+        for _ in 0..<40 {
+            _ = try await EtcdFleetStore(servers.map(\.baseURL), timeout: .seconds(60)).read("a")
+        }
+        // Each is left out with a probability of one in ten million.
+        #expect(servers.allSatisfy { !$0.received.isEmpty })
     }
 
     @Test("revisions that go back end the watch")
