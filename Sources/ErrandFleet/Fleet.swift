@@ -1,4 +1,13 @@
 public import Errand
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#endif
 
 /// The machines or processes that share rate limits and sessions.
 ///
@@ -53,14 +62,15 @@ public final class Fleet: Sendable {
     ///   - store: What all nodes share.
     ///   - name: The name of the fleet: letters, digits, `-`, `.` and `_`. Others are replaced by `_`, and a checksum
     ///     is added.
-    ///   - node: A name for this node in snapshots, such as its host; the process and a random part follow it.
+    ///   - node: A name for this node in snapshots; the process and a random part follow it. The name of the machine by
+    ///     default.
     ///   - weight: This node's part of a limit that is used up, relative to the other nodes: from 1 to 1,000,000.
     ///   - lifetime: How long a node may use what it owns after its last renewal; the least is 2 seconds. A node renews
     ///     its record every third of it. After a node has died, its permits are free again one to two lifetimes and a
     ///     period later.
     ///   - time: The clocks to use.
     public init(
-        store: any FleetStore, name: String, node: String = "", weight: Int = 1, lifetime: Duration = .seconds(12),
+        store: any FleetStore, name: String, node: String? = nil, weight: Int = 1, lifetime: Duration = .seconds(12),
         time: any TimeSource = .system
     ) {
         self.name = name.keyPart
@@ -68,8 +78,16 @@ public final class Fleet: Sendable {
         self.lifetime = max(.seconds(2), lifetime)
         self.time = time
         member = Member(
-            store: store, prefix: "errand/\(self.name)", label: node.keyPart, lifetime: self.lifetime, time: time)
+            store: store, prefix: "errand/\(self.name)", label: (node ?? Self.machine).keyPart, lifetime: self.lifetime,
+            time: time)
     }
+
+    /// The name of this machine, as it names itself.
+    private static let machine: String = {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
 
     /// Creates one node of a fleet that shares an etcd cluster. Does not use the cluster yet.
     ///
@@ -77,9 +95,9 @@ public final class Fleet: Sendable {
     ///   - addresses: The URLs of the members' client ports.
     ///   - name: The name of the fleet.
     ///   - credentials: The user of the cluster; `nil`, the default, for a cluster without authentication.
-    ///   - node: A name for this node in snapshots.
+    ///   - node: A name for this node in snapshots; the name of the machine by default.
     public convenience init(
-        etcd addresses: [String], name: String, credentials: EtcdCredentials? = nil, node: String = ""
+        etcd addresses: [String], name: String, credentials: EtcdCredentials? = nil, node: String? = nil
     ) {
         self.init(store: EtcdFleetStore(addresses, credentials: credentials), name: name, node: node)
     }
@@ -145,6 +163,28 @@ public final class Fleet: Sendable {
         return limiter
     }
 
+    /// Removes the record of a limit, such as one that is damaged, so that another is made. The nodes that use the
+    /// limit grant no permits until all that were used by the record are back: for a lifetime and a period. A node that
+    /// reads the store for the first time after the removal does not know of it, so begin none meanwhile.
+    ///
+    /// - Parameter name: The name of the limit.
+    public func discard(_ name: String) async throws(FleetStoreError) {
+        let key = "\(member.prefix)/limits/\(name.keyPart)"
+        var part = 1
+        // A limit that was combined with others has further records.
+        while try await remove(part == 1 ? key : "\(key)/\(part)") { part += 1 }
+    }
+
+    /// Removes a record, whatever it says. Returns whether there was one.
+    private func remove(_ key: String) async throws(FleetStoreError) -> Bool {
+        var wasThere = false
+        while let record = try await member.store.read(key) {
+            wasThere = true
+            if case .written = try await member.store.write(nil, to: key, replacing: record.revision) { break }
+        }
+        return wasThere
+    }
+
     /// What this node knows of the fleet.
     public var snapshot: Snapshot {
         Snapshot(node: member.id, limits: member.limits.map(\.snapshot))
@@ -155,8 +195,8 @@ public final class Fleet: Sendable {
 
     /// Returns this node's permits to the fleet, so that others need not wait for its end. Call it when a program ends.
     ///
-    /// Permits that were used come back one period later; it waits for them, 10 seconds at most. With a longer period,
-    /// the rest is free one to two lifetimes and a period later. The limiters grant no permits any more. To go on, ask
+    /// Permits that were used come back one period later; it waits for those that come back within 10 seconds. The rest
+    /// is free one to two lifetimes and a period later. The limiters grant no permits any more. To go on, ask
     /// for limiters again with ``limiter(_:_:whenUnreachable:lowering:)`` when this has returned, and use those.
     public func leave() async {
         await member.leave(atMost: .seconds(10))

@@ -55,6 +55,8 @@ struct LimitNode {
     private(set) var revision: FleetRevision?
     /// Whether the store has been read.
     private(set) var hasRead = false
+    /// Whether the store has had a record that could not be read, and has had none since.
+    private var wasDamaged = false
     /// The write whose outcome is not known yet.
     private var attempt: LimitRecord?
     private var hasJoined = false
@@ -71,6 +73,8 @@ struct LimitNode {
     /// Since when the node has had its place in the order of the nodes.
     private var turnStart = Instant.zero
     private var lastGift = Instant(nanoseconds: .min)
+    /// Since when no node has owned anything by a record that has another period.
+    private var unownedSince: Instant?
     /// When permits have moved last, from or to any node, as far as this one has seen.
     private var lastMove = Instant.zero
     /// Whether calls wait, this node owns too few permits for the first of them, and no permit has moved for two
@@ -105,9 +109,15 @@ struct LimitNode {
         (self.settings, hasJoined) = (settings, false)
     }
 
-    /// How long this node waits from when it saw that another one is gone, until that one's permits are free.
+    /// How long this node waits from when it saw that another one is gone, until that one's permits are free. Before
+    /// the record has another period, the longer one counts.
     var takeover: Duration {
-        settings.takeover(after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)))
+        settings.takeover(
+            after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)), within: longerPeriod(of: record))
+    }
+
+    private func longerPeriod(of record: LimitRecord?) -> Duration {
+        max(settings.period, .nanoseconds(record?.period ?? 0))
     }
 
     /// Accepts a record that was read, or that a watch reported. One that is not newer than the record that was seen
@@ -125,10 +135,14 @@ struct LimitNode {
         lowering.see(seen, at: now)
     }
 
+    /// Accepts that what the store has cannot be read: nobody knows who owns what.
+    mutating func seeDamage() { wasDamaged = true }
+
     /// Accepts that there was no record when the store was read, after the record that was seen last. If there was one
     /// before, its nodes may still use their permits for a while, so this node does not create another at once.
     mutating func seeNone(at now: Instant) {
-        if revision != nil { emptyUntil = now.advanced(by: takeover) }
+        if revision != nil || wasDamaged { emptyUntil = now.advanced(by: takeover) }
+        wasDamaged = false
         if record != nil || attempt != nil {
             // Nobody has ended the pause: it is written again.
             pause = SharedPause()
@@ -170,13 +184,14 @@ struct LimitNode {
         if now < emptyUntil, record == nil || isOutdated { return Step(share: 0, due: emptyUntil) }
         isOutdated = false
         let before = record ?? LimitRecord(permits: settings.permits, period: settings.period)
-        guard before.period == settings.period.wholeNanoseconds, before.version <= LimitRecord.currentVersion else {
-            return Step(share: 0)
+        guard before.version <= LimitRecord.currentVersion else { return Step(share: 0) }
+        guard before.period == settings.period.wholeNanoseconds else {
+            return replace(before, gone: gone, at: now)
         }
         let known = pause
         var next = before
         var step = Step()
-        release(gone, in: &next)
+        next.release(gone.subtracting([id]))
         let needed = min(settings.permits, need.out + need.waiting)
         if needed > 0 { join(&next) }
         let isRefused = pause.step(
@@ -196,6 +211,34 @@ struct LimitNode {
             (attempt, pauseBefore) = (next, known)
         }
         return step
+    }
+
+    /// Decides what to do about a record with another period. It is replaced when no node owns anything by it any more,
+    /// and the longer of the two periods has passed since then.
+    private mutating func replace(_ old: LimitRecord, gone: Set<String>, at now: Instant) -> Step {
+        var next = old
+        next.release(gone.subtracting([id]))
+        guard next.nodes.isEmpty else {
+            unownedSince = nil
+            return step(writing: next, over: old, share: 0)
+        }
+        let since = unownedSince ?? now
+        unownedSince = since
+        let end = since.advanced(by: SharedLimitSettings.lengthened(longerPeriod(of: old)))
+        guard end <= now else {
+            var step = step(writing: next, over: old, share: 0)
+            step.look(at: end)
+            return step
+        }
+        unownedSince = nil
+        return step(writing: LimitRecord(permits: settings.permits, period: settings.period), over: old, share: 0)
+    }
+
+    private mutating func step(writing next: LimitRecord, over old: LimitRecord, share: Int) -> Step {
+        lastShare = share
+        guard next != old else { return Step(share: share) }
+        (attempt, pauseBefore) = (next, pause)
+        return Step(write: next, share: share)
     }
 
     /// Returns what has become of the fleet's pause, which a node that leaves keeps as well: what it still sends with
@@ -226,16 +269,6 @@ struct LimitNode {
 }
 
 extension LimitNode {
-    private func release(_ gone: Set<String>, in next: inout LimitRecord) {
-        for id in gone where id != self.id {
-            next.free += next.owned(by: id)
-            next.update(id) { node in
-                node.owned = 0
-                node.wants = 0
-            }
-        }
-    }
-
     /// The node that joined last decides how many permits there are.
     private mutating func join(_ next: inout LimitRecord) {
         guard !hasJoined else { return }
@@ -273,7 +306,7 @@ extension LimitNode {
         // More than is needed now, so that growing demand does not ask for permits one by one. Others get what they
         // need when they need it.
         var wish = max(needed * 2 - mine, next.free / 4)
-        if othersWait, next.free > 0 { wish = target(in: probe) - mine }
+        if othersWait, next.free > 0 { wish = probe.target(of: id) - mine }
         let taken = max(0, min(next.free, wish))
         let missing = needed > mine + taken
         guard taken > 0 || missing else { return }
@@ -292,11 +325,6 @@ extension LimitNode {
                 node.wants = needed.roundedUp(to: permits)
             }
         }
-    }
-
-    private func target(in record: LimitRecord) -> Int {
-        guard let index = record.nodes.firstIndex(where: { $0.id == id }) else { return 0 }
-        return record.targets()[index]
     }
 
     /// Gives away what others are to have, and finds out how much the node may use.
@@ -348,7 +376,7 @@ extension LimitNode {
             step.look(at: rest)
             return
         }
-        give(giveable, targets, view, in: &next)
+        next.give(giveable, of: id, towards: targets, of: view)
         if isOver, next.node(id) != nil { next.moveToEnd(id) }
         if next != record { (lastGift, turnStart) = (now, isOver ? now : turnStart) }
     }
@@ -364,34 +392,5 @@ extension LimitNode {
                 && targets[index] < view.nodes[index].wants
         }
         return isAhead ? max(settings.period * 30, .seconds(30)) : nil
-    }
-
-    /// Gives permits to the nodes that have less than their targets.
-    private func give(_ count: Int, _ targets: [Int], _ view: LimitRecord, in next: inout LimitRecord) {
-        var left = count
-        func pass(_ part: Int) {
-            next.update(id) { $0.owned -= part }
-            left -= part
-        }
-        if next.free < 0 {
-            let part = min(left, -next.free)
-            next.free += part
-            pass(part)
-        }
-        for (node, target) in zip(view.nodes, targets) where node.id != id && node.isShort && left > 0 {
-            let part = min(left, max(0, min(target, node.wants) - node.owned))
-            guard part > 0 else { continue }
-            next.update(node.id) { $0.owned += part }
-            pass(part)
-        }
-    }
-}
-
-extension Int {
-    /// The number, rounded up to one of a few steps; at most `limit`.
-    fileprivate func roundedUp(to limit: Int) -> Int {
-        var step = 1
-        while step < self / 4 { step *= 2 }
-        return Swift.min(limit, (self + step - 1) / step * step)
     }
 }

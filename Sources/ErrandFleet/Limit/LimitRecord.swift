@@ -218,7 +218,8 @@ extension LimitRecord {
         if version > Self.currentVersion {
             return "a later version of Errand has written the limit \(name); update this program"
         }
-        guard period != settings.period.wholeNanoseconds else { return nil }
+        // Without nodes it is about to be replaced, so calls wait.
+        guard period != settings.period.wholeNanoseconds, !nodes.isEmpty else { return nil }
         return "the limit \(name) of the fleet has another period; all nodes must use the same, or another name"
     }
 }

@@ -122,3 +122,11 @@ struct OwnedPermits: PermitSource {
 
     mutating func drain(until instant: Instant) { window.drain(until: instant) }
 }
+
+extension LimitNode.Need {
+    /// What a node needs whose calls do not wait.
+    init(_ permits: OwnedPermits, at now: Instant) {
+        self.init(
+            out: permits.out(at: now), unused: permits.unused(at: now), nextReturn: permits.nextReturn(after: now))
+    }
+}

@@ -61,6 +61,8 @@ actor SharedLimit {
     private var runNumber = 0
     private var report: Report?
     private var conflicts = 0
+    /// When the next permits come back, as far as is known.
+    private var nextReturn: Instant?
     /// Whether writes that were refused may succeed by now, so that calls wait for the next one.
     private var mayWrite = false
 
@@ -203,11 +205,12 @@ extension SharedLimit {
 
     /// Whether nothing remains to be done: all is returned, or what is not is left to the other nodes.
     private var isOver: Bool {
-        let leavingEnd = self.leavingEnd
+        let (leavingEnd, now) = (self.leavingEnd, time.now)
         guard leavingEnd != nil || !isUsed else { return false }
-        let now = time.now
         // While the node lives, what a released limiter had out is the node's, and nobody else may release it.
-        return hasNothing || leavingEnd.map { $0 <= now || now >= member.standing.end } == true
+        guard !hasNothing, let leavingEnd else { return hasNothing }
+        let comesTooLate = !node.isWriting && !node.isOutdated && nextReturn.map { $0 > leavingEnd } ?? false
+        return leavingEnd <= now || now >= member.standing.end || comesTooLate
     }
 
     /// Whether the record gives the node nothing, and the node may believe it.
@@ -259,6 +262,7 @@ extension SharedLimit {
                     let pause = node.followPause(demand.pausedUntil, at: now)
                     step = LimitNode.Step(write: node.leave(need, at: now), share: 0, due: need.nextReturn)
                     step?.pause = pause
+                    nextReturn = need.nextReturn
                 } else {
                     (need.waiting, need.cost) = (demand.waiting, max(1, demand.next))
                     (need.pausedUntil, need.isRefused) = (demand.pausedUntil, demand.isRefused)
@@ -288,6 +292,7 @@ extension SharedLimit {
             permits.owned = node.owned
             let need = LimitNode.Need(permits, at: now)
             let write = now < standing.end ? node.leave(need, at: now) : nil
+            nextReturn = need.nextReturn
             permits.owned = node.owned
             published.rest?.permits = permits
             due = [due, need.nextReturn, node.isOutdated ? node.emptyUntil : nil].compactMap { $0 }.min()
@@ -388,15 +393,8 @@ extension SharedLimit {
             mayWrite = true
             if !member.troubles.isLasting(.writes(key)) { member.noteSuccess(in: .writes(key)) }
         } catch {
+            if error.kind == .damaged { node.seeDamage() }
             member.note(error, in: .reads(key))
         }
-    }
-}
-
-extension LimitNode.Need {
-    /// What a node needs whose calls do not wait.
-    init(_ permits: OwnedPermits, at now: Instant) {
-        self.init(
-            out: permits.out(at: now), unused: permits.unused(at: now), nextReturn: permits.nextReturn(after: now))
     }
 }

@@ -27,8 +27,8 @@ struct SharedLimitSettings: Hashable, Sendable {
 
     /// Returns how long another node waits from when it saw that a node's record no longer changes, until that node's
     /// permits are free: a lifetime, and a period. The longest lifetime of all nodes counts.
-    func takeover(after lifetime: Duration) -> Duration {
-        Self.lengthened(lifetime) + Self.lengthened(period)
+    func takeover(after lifetime: Duration, within period: Duration? = nil) -> Duration {
+        Self.lengthened(lifetime) + Self.lengthened(period ?? self.period)
     }
 
     /// What clocks may differ by, twice: the owner's may be slow while the other's is fast.

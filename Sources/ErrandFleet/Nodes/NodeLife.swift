@@ -98,8 +98,8 @@ struct NodeLife: Sendable {
         self.longest = max(lifetime, longest)
     }
 
-    /// Returns the nodes that this one inspects: of each limit's, the one before it in the order of their names. So each
-    /// node is inspected by one other.
+    /// Returns the nodes that this one inspects: of each limit's, the one before it in the order of their names. So
+    /// each node is inspected by one other.
     func predecessors(in limits: [[String]], of own: String) -> Set<String> {
         Set(limits.compactMap { nodes in nodes.filter { $0 < own }.max() ?? nodes.filter { $0 != own }.max() })
     }

@@ -155,3 +155,7 @@ public func wait4(
 public var WUNTRACED: Int32 { 2 }
 @discardableResult
 public func waitpid(_ process: pid_t, _ status: UnsafeMutablePointer<Int32>!, _ options: Int32) -> pid_t { -1 }
+
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/
+// man3/gethostname.3.html
+public func gethostname(_ name: UnsafeMutablePointer<CChar>!, _ length: Int) -> Int32 { -1 }
