@@ -84,18 +84,20 @@ final class EtcdGateway: Sendable {
                 return try Self.decode(
                     type, try await self.members.answer(to: endpoint, isRepeatable: isRepeatable, token: nil))
             }
-            let token = try await user.token()
+            var token = try await user.token()
+            var answer: Data
             do {
-                let answer = try await self.members.answer(
+                answer = try await self.members.answer(
                     to: endpoint, isRepeatable: isRepeatable, token: token.accessToken)
-                return try Self.decode(type, answer)
             } catch EtcdRefusal.token {
-                // Tokens expire, and end with the member that has issued them. The request was refused.
-                let next = try await user.replacement(for: token)
-                let answer = try await self.members.answer(
-                    to: endpoint, isRepeatable: isRepeatable, token: next.accessToken)
-                return try Self.decode(type, answer)
+                // Tokens expire, and end with the member that has issued them, and with each change of a role. The
+                // request was refused.
+                token = try await user.replacement(for: token)
+                answer = try await self.members.answer(
+                    to: endpoint, isRepeatable: isRepeatable, token: token.accessToken)
             }
+            user.noteAccepted(token)
+            return try Self.decode(type, answer)
         }
     }
 

@@ -39,6 +39,9 @@ struct EtcdSignIn: Sendable {
         try await explaining { () async throws(ServiceError) in try await tokens.replacement(for: token) }
     }
 
+    /// Notes that the cluster has accepted a token.
+    func noteAccepted(_ token: Token) { tokens.noteAccepted(token) }
+
     private func explaining(_ body: () async throws(ServiceError) -> Token) async throws -> Token {
         do throws(ServiceError) {
             return try await body()

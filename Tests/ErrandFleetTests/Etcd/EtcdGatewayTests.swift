@@ -1,6 +1,7 @@
 import Errand
 import ErrandFleet
 import ErrandSimulation
+import ErrandTestSupport
 import Foundation
 import Testing
 
@@ -182,6 +183,28 @@ import Testing
         // Two reads, and the watch.
         await good.received(atLeast: 3)
         #expect(good.received.contains { $0.path == "/v3/watch" })
+    }
+
+    @Test("F5: tokens that end with each change of a role do not lock the store's user out")
+    func changedRoles() async throws {
+        let server = try LoopbackServer()
+        let old = LoopbackReply.json(
+            #"{"error":"auth: revision in header is old","message":"etcdserver: auth store is old","code":3}"#,
+            status: 400)
+        let (good, reads, tokens) = (range("one", revision: 5), Noted(0), Noted(0))
+        server.on(.post, "/v3/auth/authenticate") { _ in
+            tokens.update { $0 += 1 }
+            return .json(#"{"header":{},"token":"t\#(tokens.value)"}"#)
+        }
+        // Each token is good for one request.
+        server.on(.post, "/v3/kv/range") { _ in
+            reads.update { $0 += 1 }
+            return reads.value.isMultiple(of: 2) ? old : good
+        }
+        let store = EtcdFleetStore(
+            [server.baseURL], credentials: .user("node", password: "secret"), timeout: .seconds(60))
+        for _ in 0..<12 { #expect(text(try await store.read("a")) == "one") }
+        #expect(tokens.value == 12)
     }
 
     @Test("a store begins with any member, so that not all nodes ask the same one")

@@ -272,6 +272,10 @@ public actor TokenStore {
         }
     }
 
+    /// Notes that a server has accepted a request with that token, which a client of the store notes by itself. So its
+    /// later refusal is no sign that new tokens do not help.
+    package nonisolated func noteAccepted(_ token: Token) { live.accept(token.accessToken) }
+
     private nonisolated func arrival(
         of promise: LiveSession.Refresh, in scope: CallScope
     ) async throws(ServiceError) -> Token {
