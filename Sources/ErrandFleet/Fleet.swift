@@ -47,6 +47,9 @@ public final class Fleet: Sendable {
         /// Others have removed this node, which had that name, because it did not renew its record in time. It goes on
         /// under another name.
         case removed(String)
+        /// Calls of the limit with that name wait, and no permit has moved for two periods: the nodes that own them may
+        /// be gone. This node looks at all of them now.
+        case starving(limit: String)
     }
 
     /// The name of the fleet.
@@ -187,7 +190,11 @@ public final class Fleet: Sendable {
 
     /// What this node knows of the fleet.
     public var snapshot: Snapshot {
-        Snapshot(node: member.id, limits: member.limits.map(\.snapshot))
+        let now = time.now
+        let (standing, contact) = (member.standing, member.lastContact)
+        return Snapshot(
+            node: standing.id, timeLeft: standing.end > now ? now.duration(to: standing.end) : nil,
+            sinceContact: contact.map { $0.duration(to: now) }, limits: member.limits.map(\.snapshot))
     }
 
     /// What happens from now on. Each stream has a queue of its own.

@@ -30,3 +30,19 @@ final class WeakLimiter: Sendable {
 
     var limiter: RateLimiter? { reference.withLock { $0.limiter } }
 }
+
+extension SharedLimit {
+    /// The limiter of a use.
+    enum Use: Sendable {
+        case limiter(RateLimiter)
+        /// Another use has other terms. Its limiter must not be released under a lock.
+        case refused(because: RateLimiter?)
+    }
+
+    /// The nodes that the record names.
+    struct Nodes: Sendable {
+        var ids: [String] = []
+        /// The longest of their lifetimes.
+        var lifetime = Duration.zero
+    }
+}

@@ -10,7 +10,7 @@ actor SharedLimit {
     private struct Published {
         var record: LimitRecord?
         var problem: FleetProblem?
-        var moves = RecentMoves()
+        var activity = LimitActivity()
         var terms: LimitTerms
         /// The limiter, and its number; `nil` before the first.
         var limiter: WeakLimiter?
@@ -28,20 +28,6 @@ actor SharedLimit {
     private struct Rest {
         var permits: OwnedPermits
         var pausedUntil: Instant?
-    }
-
-    /// The limiter of a use.
-    enum Use: Sendable {
-        case limiter(RateLimiter)
-        /// Another use has other terms. Its limiter must not be released under a lock.
-        case refused(because: RateLimiter?)
-    }
-
-    /// The nodes that the record names.
-    struct Nodes: Sendable {
-        var ids: [String] = []
-        /// The longest of their lifetimes.
-        var lifetime = Duration.zero
     }
 
     /// What the watch has found last.
@@ -164,7 +150,8 @@ actor SharedLimit {
         return published.withLock { published in
             Fleet.LimitSnapshot(
                 name: name, key: key, record: published.record, node: standing.id, isValid: now < standing.end,
-                movedInLastMinute: published.moves.count(at: now), problem: published.problem?.message)
+                isStarving: published.isStarving, activity: published.activity, at: now,
+                problem: published.problem?.message)
         }
     }
 }
@@ -232,7 +219,13 @@ extension SharedLimit {
             conflicts = 0
         }
         member.noteSuccess(in: .writes(key))
-        node.wrote(outcome, changed, at: time.now)
+        member.noteContact()
+        let (now, isConflict) = (time.now, conflicts > 0)
+        published.withLock { published in
+            published.activity.writes.add(isConflict ? 0 : 1, at: now)
+            published.activity.conflicts.add(isConflict ? 1 : 0, at: now)
+        }
+        node.wrote(outcome, changed, at: now)
     }
 
     /// Decides what to do next, and passes the limiter its permits. Returns the record to write; `nil` for none.
@@ -309,7 +302,9 @@ extension SharedLimit {
             defer { published.isStarving = isStarving }
             return isStarving && !published.isStarving
         }
-        if isNew { member.look() }
+        guard isNew else { return }
+        member.look()
+        member.events.send(.starving(limit: name))
     }
 
     private func apply(_ pause: SharedPause.Change?, to limiter: RateLimiter) {
@@ -343,7 +338,7 @@ extension SharedLimit {
         published.withLock { published in
             guard published.record != node.record else { return }
             let before = published.record?.owned(by: node.id) ?? 0
-            published.moves.add(abs((node.record?.owned(by: node.id) ?? 0) - before), at: now)
+            published.activity.moves.add(abs((node.record?.owned(by: node.id) ?? 0) - before), at: now)
             published.record = node.record
         }
     }
@@ -382,6 +377,8 @@ extension SharedLimit {
         guard let report else { return }
         self.report = nil
         let now = time.now
+        published.withLock { $0.activity.lastReport = now }
+        member.noteContact()
         do throws(FleetStoreError) {
             switch report {
             case .none: node.seeNone(at: now)

@@ -32,6 +32,8 @@ actor Member {
         var standing: Standing
         var gone: [String: Instant] = [:]
         var troubles = StoreTroubles()
+        /// When the store has responded last.
+        var lastContact: Instant?
         /// By the key of their records. One that has ended is kept while its node still owns permits that were used:
         /// the next use has to count them.
         var limits: [String: Work] = [:]
@@ -75,6 +77,8 @@ actor Member {
     nonisolated var standing: Standing { published.withLock { $0.standing } }
     /// What this node cannot do now because of the store.
     nonisolated var troubles: StoreTroubles { published.withLock { $0.troubles } }
+    /// When the store has responded last; `nil` before the first time.
+    nonisolated var lastContact: Instant? { published.withLock { $0.lastContact } }
     /// The limits in use.
     nonisolated var limits: [SharedLimit] {
         let limits = published.withLock { $0.limits.values.filter { $0.task != nil }.map(\.limit) }
@@ -175,6 +179,12 @@ actor Member {
         if isNew { events.send(.storeFailed(error)) }
     }
 
+    /// Notes that the store has responded.
+    nonisolated func noteContact() {
+        let now = time.now
+        published.withLock { $0.lastContact = now }
+    }
+
     /// Notes that the store has done what was asked of it, or that nothing is asked of it any more.
     nonisolated func noteSuccess(in part: StoreTroubles.Part) {
         let isOver = published.withLock { $0.troubles.succeed(part) }
@@ -211,6 +221,7 @@ extension Member {
             do throws(FleetStoreError) {
                 let outcome = try await store.write(attempt.bytes, to: key(of: id), replacing: life.revision)
                 noteSuccess(in: .renewals)
+                noteContact()
                 if let sooner = accept(outcome, of: attempt) { pause = sooner }
             } catch {
                 note(error, in: .renewals)

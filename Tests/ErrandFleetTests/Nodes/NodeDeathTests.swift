@@ -61,8 +61,15 @@ import Testing
             _ = await use(dead, for: .seconds(10))
             for node in dead { node.path.failure = TroubledStore.unreachable }
             let nodes = (0..<10).map { node("2.\($0)") }
+            let events = nodes[0].fleet.events
+            let starving = Task { await events.contains(.starving(limit: "api")) }
             let start = clock.now
-            let taken = await use(nodes, for: .seconds(60))
+            async let later = use(nodes, for: .seconds(60))
+            try await clock.sleep(for: .seconds(4))
+            #expect(nodes.allSatisfy { $0.fleet.snapshot.limits.first?.isStarving == true })
+            #expect(await starving.value)
+            let taken = await later
+            #expect(nodes.allSatisfy { $0.fleet.snapshot.limits.first?.isStarving == false })
             let needed = try #require(recovery(from: start, taken))
             #expect(needed >= Self.lifetime && needed <= Self.lifetime + .seconds(5), "\(needed)")
             await withTaskGroup { group in
