@@ -73,12 +73,13 @@ struct LimitNode {
     /// Since when the node has had its place in the order of the nodes.
     private var turnStart = Instant.zero
     private var lastGift = Instant(nanoseconds: .min)
-    /// Since when no node has owned anything by a record that has another period.
-    private var unownedSince: Instant?
+    /// A record with another period by which no node owns anything, and since when this one has known it.
+    private var unowned: (revision: FleetRevision?, since: Instant)?
     /// When permits have moved last, from or to any node, as far as this one has seen.
     private var lastMove = Instant.zero
-    /// Whether calls wait, this node owns too few permits for the first of them, and no permit has moved for two
-    /// periods: the owners may be gone.
+    /// Since when this node has owned too few permits for its first call that waits, as the others know.
+    private var shortSince: Instant?
+    /// Whether that has been so for two periods, and no permit has moved: the owners may be gone.
     private(set) var isStarving = false
 
     init(id: String, settings: SharedLimitSettings) {
@@ -113,12 +114,10 @@ struct LimitNode {
     /// the record has another period, the longer one counts.
     var takeover: Duration {
         settings.takeover(
-            after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)), within: longerPeriod(of: record))
+            after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)), within: longerPeriod)
     }
 
-    private func longerPeriod(of record: LimitRecord?) -> Duration {
-        max(settings.period, .nanoseconds(record?.period ?? 0))
-    }
+    private var longerPeriod: Duration { max(settings.period, .nanoseconds(record?.period ?? 0)) }
 
     /// Accepts a record that was read, or that a watch reported. One that is not newer than the record that was seen
     /// last is ignored.
@@ -218,27 +217,21 @@ struct LimitNode {
     private mutating func replace(_ old: LimitRecord, gone: Set<String>, at now: Instant) -> Step {
         var next = old
         next.release(gone.subtracting([id]))
-        guard next.nodes.isEmpty else {
-            unownedSince = nil
-            return step(writing: next, over: old, share: 0)
+        var due: Instant?
+        if next.nodes.isEmpty {
+            // Any change means that somebody may have used permits by it.
+            let since = unowned.flatMap { $0.revision == revision ? $0.since : nil } ?? now
+            let end = since.advanced(by: SharedLimitSettings.lengthened(longerPeriod))
+            if end <= now {
+                next = LimitRecord(permits: settings.permits, period: settings.period)
+            } else {
+                (unowned, due) = ((revision, since), end)
+            }
         }
-        let since = unownedSince ?? now
-        unownedSince = since
-        let end = since.advanced(by: SharedLimitSettings.lengthened(longerPeriod(of: old)))
-        guard end <= now else {
-            var step = step(writing: next, over: old, share: 0)
-            step.look(at: end)
-            return step
-        }
-        unownedSince = nil
-        return step(writing: LimitRecord(permits: settings.permits, period: settings.period), over: old, share: 0)
-    }
-
-    private mutating func step(writing next: LimitRecord, over old: LimitRecord, share: Int) -> Step {
-        lastShare = share
-        guard next != old else { return Step(share: share) }
+        lastShare = 0
+        guard next != old else { return Step(share: 0, due: due) }
         (attempt, pauseBefore) = (next, pause)
-        return Step(write: next, share: share)
+        return Step(write: next, share: 0, due: due)
     }
 
     /// Returns what has become of the fleet's pause, which a node that leaves keeps as well: what it still sends with
@@ -282,10 +275,17 @@ extension LimitNode {
 
     /// Notes whether nothing comes for the first call that waits.
     private mutating func noteStarving(_ need: Need, in next: LimitRecord, _ step: inout Step, at now: Instant) {
-        let isShort = need.waiting > 0 && next.owned(by: id) < need.cost
-        let end = lastMove.advanced(by: settings.period * 2)
-        isStarving = isShort && end <= now
-        if isShort, !isStarving { step.look(at: end) }
+        // Only if the others know of it: a node that cannot write gets nothing, wherever the permits are.
+        let isKnown = record?.node(id)?.isShort ?? false
+        guard isKnown, need.waiting > 0, next.owned(by: id) < need.cost else {
+            (isStarving, shortSince) = (false, nil)
+            return
+        }
+        let since = shortSince ?? now
+        shortSince = since
+        let end = max(since, lastMove).advanced(by: settings.period * 2)
+        isStarving = end <= now
+        if !isStarving { step.look(at: end) }
     }
 
     /// Takes free permits, and writes how many more are needed.
