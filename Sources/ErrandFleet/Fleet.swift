@@ -166,26 +166,24 @@ public final class Fleet: Sendable {
         return limiter
     }
 
-    /// Removes the record of a limit, such as one that is damaged, so that another is made. The nodes that use the
-    /// limit grant no permits until all that were used by the record are back: for a lifetime and a period. A node that
-    /// reads the store for the first time after the removal does not know of it, so begin none meanwhile.
+    /// Removes the record of a limit, such as one that is damaged, so that another is made.
+    ///
+    /// Stop the nodes that use the limit before: then it is kept. Those that go on wait for a lifetime and a period
+    /// from when they hear of the removal. But one that does not hear of it in that time, or that begins then, can
+    /// exceed the limit by what it owns. A damaged file of a ``FileFleetStore`` has to be removed by hand.
     ///
     /// - Parameter name: The name of the limit.
     public func discard(_ name: String) async throws(FleetStoreError) {
         let key = "\(member.prefix)/limits/\(name.keyPart)"
-        var part = 1
-        // A limit that was combined with others has further records.
-        while try await remove(part == 1 ? key : "\(key)/\(part)") { part += 1 }
-    }
-
-    /// Removes a record, whatever it says. Returns whether there was one.
-    private func remove(_ key: String) async throws(FleetStoreError) -> Bool {
-        var wasThere = false
-        while let record = try await member.store.read(key) {
-            wasThere = true
-            if case .written = try await member.store.write(nil, to: key, replacing: record.revision) { break }
+        // A limit that was combined with others has further records. The first one goes last, so that this can be
+        // repeated after an error.
+        var keys = [key]
+        while try await member.store.read("\(key)/\(keys.count + 1)") != nil { keys.append("\(key)/\(keys.count + 1)") }
+        for key in keys.reversed() {
+            while let record = try await member.store.read(key) {
+                if case .written = try await member.store.write(nil, to: key, replacing: record.revision) { break }
+            }
         }
-        return wasThere
     }
 
     /// What this node knows of the fleet.

@@ -174,8 +174,8 @@ final class DiskCacheStore: CacheStore {
         }
     }
 
-    /// Returns what was read at a place with the tags that it gets, because what removes them may wait as they do.
-    /// Returns `nil` if it is not to be found there any more, or has a successor.
+    /// Returns what was read at a place, with the tags that wait to be written: a removal that waits behind them covers
+    /// it. Returns `nil` if it is not to be found there any more, or has a successor.
     private func current(
         _ response: StoredResponse, at key: CacheKey, since start: DiskCacheState.Moment
     ) -> StoredResponse? {

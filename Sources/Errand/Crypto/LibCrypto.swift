@@ -33,6 +33,7 @@ struct LibCrypto: Sendable {
         @convention(c) @Sendable (
             OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>, Bytes?, Int
         ) -> CInt
+    private typealias Verify = @convention(c) @Sendable (OpaquePointer?, Bytes?, Int, Bytes?, Int) -> CInt
     private typealias Initialize = @convention(c) @Sendable (UInt64, OpaquePointer?) -> CInt
 
     /// The library of the system; `nil` if there is none with all functions.
@@ -68,6 +69,8 @@ struct LibCrypto: Sendable {
     private let sha256: Make
     private let beginSigning: BeginSigning
     private let sign: Sign
+    private let beginVerifying: BeginSigning
+    private let verify: Verify
 
     private init?() {
         guard let library = Self.open() else { return nil }
@@ -78,11 +81,14 @@ struct LibCrypto: Sendable {
             let encodePublicKey: EncodeKey = find("i2d_PUBKEY"), let freeKey: Free = find("EVP_PKEY_free"),
             let makeContext: Make = find("EVP_MD_CTX_new"), let freeContext: Free = find("EVP_MD_CTX_free"),
             let sha256: Make = find("EVP_sha256"), let beginSigning: BeginSigning = find("EVP_DigestSignInit"),
-            let sign: Sign = find("EVP_DigestSign")
+            let sign: Sign = find("EVP_DigestSign"),
+            let beginVerifying: BeginSigning = find("EVP_DigestVerifyInit"),
+            let verify: Verify = find("EVP_DigestVerify")
         else { return nil }
         (self.decodeKey, self.encodePublicKey) = (decodeKey, encodePublicKey)
         (self.freeKey, self.makeContext, self.freeContext) = (freeKey, makeContext, freeContext)
         (self.sha256, self.beginSigning, self.sign) = (sha256, beginSigning, sign)
+        (self.beginVerifying, self.verify) = (beginVerifying, verify)
     }
 
     /// Opens the library, which is then never closed; `nil` if there is none.
@@ -136,6 +142,20 @@ struct LibCrypto: Sendable {
                 return Array(signature.prefix(count))
             }
         }
+    }
+
+    /// Whether a signature of the SHA-256 hash is that of the key.
+    func accepts(_ signature: [UInt8], of data: Data, by der: [UInt8], _ kind: KeyKind) -> Bool {
+        let isOwn = withKey(der, kind) { key -> Bool? in
+            guard let context = makeContext() else { return nil }
+            defer { freeContext(context) }
+            guard beginVerifying(context, nil, sha256(), nil, key) == 1 else { return nil }
+            return data.withUnsafeBytes { data in
+                let bytes = data.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                return verify(context, signature, signature.count, bytes, data.count) == 1
+            }
+        }
+        return isOwn ?? false
     }
 
     private func withKey<Result>(_ der: [UInt8], _ kind: KeyKind, _ use: (OpaquePointer) -> Result?) -> Result? {

@@ -52,7 +52,7 @@ public struct SigningKey: Sendable, Hashable {
         } else if bytes.first == DERReader.Tag.sequence.rawValue {
             try self.init(.rsa(form: bytes))
         } else {
-            throw .badSetting("a private key on the curve P-256 has 32 bytes; these are none, and no RSA key")
+            throw .badSetting("these bytes are neither a private key on the curve P-256, which has 32, nor an RSA key")
         }
     }
 

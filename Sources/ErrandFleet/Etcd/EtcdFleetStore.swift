@@ -64,7 +64,7 @@ public final class EtcdFleetStore: FleetStore {
         transport: (any Transport)? = nil, readingEvery interval: Duration = readInterval
     ) {
         let members = EtcdMembers(
-            addresses, beginningAt: first ?? Int.random(in: 0..<max(1, addresses.count)),
+            addresses, beginningAt: first ?? Int(SystemTime.system.random() % UInt64(max(1, addresses.count))),
             hasCredentials: credentials != nil, timeout: timeout, transport: transport)
         gateway = EtcdGateway(members, credentials: credentials)
         self.timeout = timeout

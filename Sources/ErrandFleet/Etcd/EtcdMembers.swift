@@ -65,6 +65,7 @@ final class EtcdMembers: Sendable {
             } catch ServiceError.cancelled {
                 throw ServiceError.cancelled
             } catch let error as ServiceError {
+                fail(index)
                 silences.send(index)
                 failure = error
                 guard isRepeatable || !error.mayHaveReachedServer else { break }

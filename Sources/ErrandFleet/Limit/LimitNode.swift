@@ -55,7 +55,7 @@ struct LimitNode {
     private(set) var revision: FleetRevision?
     /// Whether the store has been read.
     private(set) var hasRead = false
-    /// Whether the store has had a record that could not be read, and has had none since.
+    /// Whether the store has had a record that could not be read, since it was last known to have none.
     private var wasDamaged = false
     /// The write whose outcome is not known yet.
     private var attempt: LimitRecord?
@@ -104,14 +104,14 @@ struct LimitNode {
         (attempt, hasJoined, lastShare) = (nil, false, .max)
     }
 
-    /// Accepts other settings of the same period. The node joins again with them.
+    /// Accepts other settings. The node joins again with them.
     mutating func change(_ settings: SharedLimitSettings) {
         guard settings != self.settings else { return }
         (self.settings, hasJoined) = (settings, false)
     }
 
-    /// How long this node waits from when it saw that another one is gone, until that one's permits are free. Before
-    /// the record has another period, the longer one counts.
+    /// How long this node waits from when it saw that another one is gone, until that one's permits are free. While the
+    /// record has another period, the longer of the two counts.
     var takeover: Duration {
         settings.takeover(
             after: max(settings.lifetime, .nanoseconds(record?.lifetime ?? 0)), within: longerPeriod)
@@ -180,12 +180,13 @@ struct LimitNode {
     mutating func step(_ need: Need, gone: Set<String> = [], at now: Instant, random: UInt64 = 0) -> Step {
         guard hasRead else { return Step() }
         if let attempt { return Step(write: attempt, share: lastShare) }
+        isStarving = false
         if now < emptyUntil, record == nil || isOutdated { return Step(share: 0, due: emptyUntil) }
         isOutdated = false
         let before = record ?? LimitRecord(permits: settings.permits, period: settings.period)
         guard before.version <= LimitRecord.currentVersion else { return Step(share: 0) }
         guard before.period == settings.period.wholeNanoseconds else {
-            return replace(before, gone: gone, at: now)
+            return replace(before, need, gone: gone, at: now)
         }
         let known = pause
         var next = before
@@ -214,16 +215,18 @@ struct LimitNode {
 
     /// Decides what to do about a record with another period. It is replaced when no node owns anything by it any more,
     /// and the longer of the two periods has passed since then.
-    private mutating func replace(_ old: LimitRecord, gone: Set<String>, at now: Instant) -> Step {
+    private mutating func replace(_ old: LimitRecord, _ need: Need, gone: Set<String>, at now: Instant) -> Step {
         var next = old
         next.release(gone.subtracting([id]))
         var due: Instant?
-        if next.nodes.isEmpty {
+        // Nodes without calls would replace each other's records again and again.
+        if next.nodes.isEmpty, need.out + need.waiting > 0 {
             // Any change means that somebody may have used permits by it.
             let since = unowned.flatMap { $0.revision == revision ? $0.since : nil } ?? now
             let end = since.advanced(by: SharedLimitSettings.lengthened(longerPeriod))
             if end <= now {
                 next = LimitRecord(permits: settings.permits, period: settings.period)
+                next.pause = old.pause
             } else {
                 (unowned, due) = ((revision, since), end)
             }
@@ -245,6 +248,7 @@ struct LimitNode {
     /// return. What is out remains with it until it is back, or until the others know that its lifetime is over.
     mutating func leave(_ need: Need, at now: Instant) -> LimitRecord? {
         if let attempt { return attempt }
+        isStarving = false
         if now >= emptyUntil { isOutdated = false }
         guard hasRead, !isOutdated, var next = record, let node = next.node(id),
             next.version <= LimitRecord.currentVersion

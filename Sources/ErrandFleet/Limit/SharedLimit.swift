@@ -178,6 +178,7 @@ extension SharedLimit {
                 failures = 0
             } catch {
                 node.wrote(nil, nil, at: time.now)
+                if error.kind == .damaged { node.seeDamage() }
                 member.note(error, in: .writes(key))
                 mayWrite = false
                 failures += 1
@@ -288,7 +289,8 @@ extension SharedLimit {
             nextReturn = need.nextReturn
             permits.owned = node.owned
             published.rest?.permits = permits
-            due = [due, need.nextReturn, node.isOutdated ? node.emptyUntil : nil].compactMap { $0 }.min()
+            due = [due, need.nextReturn, node.isOutdated && node.emptyUntil > now ? node.emptyUntil : nil]
+                .compactMap { $0 }.min()
             return write
         }
         publish()
@@ -356,6 +358,7 @@ extension SharedLimit {
                 }
             } catch {
                 let failure = error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error))
+                if failure.kind == .damaged { node.seeDamage() }
                 member.note(failure, in: .reads(key))
                 look()
             }

@@ -40,7 +40,8 @@ actor Member {
         var loops: Task<Void, Never>?
         /// The end of the loops before.
         var leaving: Task<Void, Never>?
-        /// Wakes the loop that looks at other nodes. Each loop has its own, since its end is that of what it waits for.
+        /// Wakes the loop that looks at other nodes. Each loop has its own, because canceling a loop ends for good what
+        /// it waits on.
         var looks = WakeUp()
     }
 
@@ -295,7 +296,8 @@ extension Member {
             var failure = await inspect(inspected)
             let isStarving = limits.contains(where: \.isStarving)
             let others = life.suspects(in: ids, of: id, isStarving: isStarving, at: time.now)
-            failure = await inspect(others) ?? failure
+            // A store that does not respond would take as long again.
+            if failure?.kind != .unreachable { failure = await inspect(others) ?? failure }
             // One failure is one of the round, and a round without any ends the one before.
             if let failure { note(failure, in: .inspections) } else { noteSuccess(in: .inspections) }
             inspected.formUnion(others)

@@ -33,11 +33,10 @@ struct NodeLife: Sendable {
     /// Until when this node may use what it owns.
     private(set) var end = Instant(nanoseconds: .min)
     private var sightings: [String: Sighting] = [:]
-    /// Since when this node looks at all others; `nil` while it does not.
-    private var suspicion: Instant?
 
-    /// After so many lifetimes, those that were seen to live are looked at again, if there is still a reason.
-    private static let lifetimesOfSuspicion = 5
+    /// While calls of a node get nothing and no node is late, a node that was seen to live is looked at again after so
+    /// many lifetimes.
+    private static let patience = 5
 
     init(lifetime: Duration) {
         self.lifetime = lifetime
@@ -104,22 +103,17 @@ struct NodeLife: Sendable {
         Set(limits.compactMap { nodes in nodes.filter { $0 < own }.max() ?? nodes.filter { $0 != own }.max() })
     }
 
-    /// Returns the nodes that this one inspects besides, after a look at those before it.
+    /// Returns the other nodes to look at, after this node has looked at its predecessors.
     ///
-    /// Nodes often end together. So when one of those is late, or when the calls of this node get nothing, it inspects
-    /// all, each until it is seen to live.
-    mutating func suspects(
-        in limits: [[String]], of own: String, isStarving: Bool, at now: Instant
-    ) -> Set<String> {
+    /// Nodes often end together. So when one of those is late, or when the calls of this node get nothing, it looks at
+    /// all that it has not seen to live a short while ago.
+    func suspects(in limits: [[String]], of own: String, isStarving: Bool, at now: Instant) -> Set<String> {
         let predecessors = predecessors(in: limits, of: own)
-        guard isStarving || predecessors.contains(where: { isLate($0, at: now) }) else {
-            suspicion = nil
-            return []
-        }
-        let start = suspicion.flatMap { $0.advanced(by: longest * Self.lifetimesOfSuspicion) > now ? $0 : nil } ?? now
-        suspicion = start
+        let hasLate = predecessors.contains { isLate($0, at: now) }
+        guard hasLate || isStarving else { return [] }
+        let patience = hasLate ? longest : longest * Self.patience
         return Set(limits.joined()).subtracting(predecessors).filter { id in
-            id != own && !(sightings[id].map { $0.isRenewed && $0.since >= start } ?? false)
+            id != own && !(sightings[id].map { $0.isRenewed && $0.since.advanced(by: patience) > now } ?? false)
         }
     }
 }

@@ -131,13 +131,14 @@ public final class FleetSessions: TokenPersistence {
     ) async throws(TokenPersistenceError) -> Bool {
         let writer = time.randomUUID()
         let end = time.now.advanced(by: Self.savingLimit)
-        var failures = 0
+        var (failures, hasTried) = (0, false)
         while true {
             var problem: FleetStoreError
             do throws(SessionArchive.Failure) {
                 let found = try await archive.find()
-                if isMade(found?.record, writer, session, hasFailed: failures > 0) { return true }
+                if isMade(found?.record, writer, session, hasTried: hasTried) { return true }
                 guard isExpected(found?.record) else { return false }
+                hasTried = true
                 switch try await write(session, by: writer, over: found) {
                 case .written:
                     if found != nil { return true }
@@ -175,10 +176,10 @@ public final class FleetSessions: TokenPersistence {
     }
 
     /// Whether an earlier attempt of a write was made.
-    private func isMade(_ record: SessionRecord?, _ writer: UUID, _ session: SavedSession?, hasFailed: Bool) -> Bool {
+    private func isMade(_ record: SessionRecord?, _ writer: UUID, _ session: SavedSession?, hasTried: Bool) -> Bool {
         guard let record else { return false }
         // Another node may have added its mark since.
-        return record.writer == writer || hasFailed && session != nil && record.session == session
+        return record.writer == writer || hasTried && session != nil && record.session == session
     }
 
     /// Runs `work`, which is finished even if the task is canceled.

@@ -147,18 +147,17 @@ final class SessionMarks: Sendable {
         // From before the write on.
         let end = time.now.advanced(by: .seconds(lifetime.inSeconds * Self.usable))
         switch try await archive.write(record, over: found) {
-        case .written:
-            let held = Held(mark: mark, lock: SessionLock(until: end, time: time))
-            state.withLock { $0.held = held }
-            return held
+        case .written: break
         case .changed:
-            // Something on the way may have repeated the write, and then this is what it has found.
-            state.withLock { $0.abandoned = mark.id }
-            return nil
+            // Something on the way may have repeated the write, which then found what it had written itself.
+            guard try await archive.find()?.record.writer == record.writer else { return nil }
         case .unknown(let error):
             state.withLock { $0.abandoned = mark.id }
             throw .store(error)
         }
+        let held = Held(mark: mark, lock: SessionLock(until: end, time: time))
+        state.withLock { $0.held = held }
+        return held
     }
 
     private func busy(_ mark: SessionRecord.Mark) -> TokenPersistenceError {

@@ -23,6 +23,15 @@ public func SecKeyCreateSignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? { nil }
 
+// https://developer.apple.com/documentation/security/seckeycopypublickey(_:)
+public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? { nil }
+
+// https://developer.apple.com/documentation/security/seckeyverifysignature(_:_:_:_:_:)
+public func SecKeyVerifySignature(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> Bool { false }
+
 // https://developer.apple.com/documentation/security/key-generation-attributes
 public let kSecAttrKeyType: CFString = "type"
 public let kSecAttrKeyTypeRSA: CFString = "42"

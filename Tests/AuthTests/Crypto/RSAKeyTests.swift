@@ -38,6 +38,12 @@ import Testing
         let encrypted = try pem("ENCRYPTED PRIVATE KEY", RSAExample.wrappedForm())
         let error = #expect(throws: ServiceError.self) { try SigningKey(pem: encrypted) }
         #expect(message(of: error).contains("openssl pkey"))
+        let older = try pem("RSA PRIVATE KEY", RSAExample.plainForm())
+            .replacing(
+                "KEY-----\n", with: "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n", maxReplacements: 1
+            )
+        let ofOlder = #expect(throws: ServiceError.self) { try SigningKey(pem: older) }
+        #expect(message(of: ofOlder).contains("openssl pkey"))
         // A key for RSA with another padding (RFC 4055).
         var other = try RSAExample.wrappedForm()
         let name: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
@@ -68,6 +74,23 @@ import Testing
                     }
                 }
             }
+        }
+    }
+
+    @Test("a key whose numbers do not belong together is refused, though it could sign")
+    func wrongNumbers() throws {
+        let form = try RSAExample.plainForm()
+        // The modulus begins after the version, and the rest are secret numbers.
+        for place in stride(from: 20, to: 260, by: 40) {
+            var changed = form
+            changed[place] ^= 0x10
+            let error = #expect(throws: ServiceError.self) {
+                try SigningKey(rawRepresentation: Data(changed))
+            }
+            #expect(message(of: error).contains("damaged"))
+        }
+        for more in [[0x00], [0x30, 0x00]] as [[UInt8]] {
+            #expect(throws: ServiceError.self) { try SigningKey(rawRepresentation: Data(form + more)) }
         }
     }
 

@@ -51,12 +51,14 @@ import Testing
 
     @Test("text without such a key is refused, with advice")
     func noKey() throws {
-        var broken = try wrappedForm()
+        var (broken, contradictory) = (try wrappedForm(), try plainForm(isWhole: false))
         broken[2] = 9
+        // The curve's name ends so.
+        contradictory[contradictory.count - 1] = 0x08
         let zero = [UInt8](repeating: 0, count: 32)
         for file in [
             "", "-----BEGIN PRIVATE KEY-----", pem("PRIVATE KEY", []), pem("PRIVATE KEY", [0x30, 0x00]),
-            pem("PRIVATE KEY", broken),
+            pem("PRIVATE KEY", broken), pem("EC PRIVATE KEY", contradictory),
             pem("CERTIFICATE", try wrappedForm()), "-----BEGIN PRIVATE KEY-----\n!!!\n-----END PRIVATE KEY-----",
         ] {
             let error = #expect(throws: ServiceError.self) { try SigningKey(pem: file) }

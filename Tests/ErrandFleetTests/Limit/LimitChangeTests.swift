@@ -14,7 +14,7 @@ import Testing
 
     private func limit(per period: Duration) -> RateLimit { .requests(20, per: period) }
 
-    @Test("another period counts as soon as no node has the old one, and the longer one is over", arguments: [1, 4])
+    @Test("F1: another period counts when no node has the old one, and the longer one is over", arguments: [1, 4])
     func period(seconds: Int) async throws {
         let old = fleet("old")
         let first = old.limiter("api", limit(per: .seconds(2)))
@@ -40,7 +40,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test("another period counts after the nodes with the old one have died")
+    @Test("F3: another period counts after the nodes with the old one have died")
     func periodOfTheDead() async throws {
         let path = store.another
         let old = fleet("old", on: path)
@@ -65,7 +65,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test("a damaged record is discarded, and the nodes that have seen it wait for a lifetime and a period")
+    @Test("F5: a damaged record is discarded, and the nodes that have seen it wait for a lifetime and a period")
     func discarded() async throws {
         let (first, second) = (fleet("a"), fleet("b"))
         let limiters = [first, second].map { $0.limiter("api", limit(per: .seconds(1))) }
@@ -92,7 +92,7 @@ import Testing
         withExtendedLifetime(limiters) {}
     }
 
-    @Test("a node that leaves does not wait for permits that come back later than it may wait")
+    @Test("F3: a node that leaves does not wait for permits that come back later than it may wait")
     func leave() async throws {
         let node = fleet("a")
         let limiter = node.limiter("api", limit(per: .seconds(60)))

@@ -10,6 +10,7 @@ final class TroubledStore: FleetStore {
         var writes = 0
         var losesResponses = false
         var repeatsWrites = false
+        var takesNames = false
     }
 
     private let memory: MemoryFleetStore
@@ -40,6 +41,12 @@ final class TroubledStore: FleetStore {
         set { state.withLock { $0.repeatsWrites = newValue } }
     }
 
+    /// Whether somebody else has every name that a node takes.
+    var takesNames: Bool {
+        get { state.withLock { $0.takesNames } }
+        set { state.withLock { $0.takesNames = newValue } }
+    }
+
     var reads: Int { state.withLock { $0.reads } }
     var requests: Int { state.withLock { $0.reads + $0.writes } }
 
@@ -56,6 +63,7 @@ final class TroubledStore: FleetStore {
     ) async throws(FleetStoreError) -> FleetWrite {
         state.withLock { $0.writes += 1 }
         if let failure { throw failure }
+        if takesNames, key.contains("/nodes/") { return .changed(FleetRecord(bytes: [1], revision: FleetRevision(1))) }
         if repeatsWrites { _ = try await memory.write(bytes, to: key, replacing: revision) }
         let outcome = try await memory.write(bytes, to: key, replacing: revision)
         if losesResponses { throw Self.unreachable }

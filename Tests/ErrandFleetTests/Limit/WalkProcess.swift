@@ -112,10 +112,10 @@ struct WalkProcess {
             life.renewed(revision, sentAt: renewal.sent)
             return life.renewal
         case .changed(let record?):
-            let made = attempts.first { $0.bytes == record.bytes }
+            let made = (attempts + [renewal]).first { $0.bytes == record.bytes }
             attempts = []
             if let made { life.renewed(record.revision, sentAt: made.sent) } else { beginAgain() }
-            return .zero
+            return made?.bytes == renewal.bytes ? life.renewal : .zero
         case .changed(nil), .written(nil):
             beginAgain()
             return .zero
