@@ -1,13 +1,4 @@
 public import Errand
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#endif
 
 /// The machines or processes that share rate limits and sessions.
 ///
@@ -81,16 +72,9 @@ public final class Fleet: Sendable {
         self.lifetime = max(.seconds(2), lifetime)
         self.time = time
         member = Member(
-            store: store, prefix: "errand/\(self.name)", label: (node ?? Self.machine).keyPart, lifetime: self.lifetime,
-            time: time)
+            store: store, prefix: "errand/\(self.name)", label: (node ?? MachineName.own).keyPart,
+            lifetime: self.lifetime, time: time)
     }
-
-    /// The name of this machine, as it names itself.
-    private static let machine: String = {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }()
 
     /// Creates one node of a fleet that shares an etcd cluster. Does not use the cluster yet.
     ///

@@ -85,20 +85,18 @@ final class DiskCacheWriter: Sendable {
 
     /// Gives a response further tags, if it is there. If that fails, or comes too late, it is removed.
     func add(_ tags: Set<String>, to variant: CacheVariant, at key: CacheKey, unless isTooLate: () -> Bool) {
-        let removal = PendingRemoval.variant(variant, key, nil)
-        // In one pass with what has come before, so that nothing is found between the two.
-        let wasTooLate = isTooLate()
-        if wasTooLate { state.withLock { $0.pending.add(removal) } }
-        removePending()
-        if wasTooLate { return }
-        do throws(SystemError) {
-            if !isTooLate(), let grown = try folder.add(tags, to: variant, at: key) {
-                return state.withLock { $0.extent? += grown }
+        if !isTooLate() {
+            removePending()
+            do throws(SystemError) {
+                if !isTooLate(), let grown = try folder.add(tags, to: variant, at: key) {
+                    return state.withLock { $0.extent? += grown }
+                }
+            } catch {
+                noteFailure(error)
             }
-        } catch {
-            noteFailure(error)
         }
-        state.withLock { $0.pending.add(removal) }
+        // In one pass with what came too early for the tags, so that nothing is found between the two.
+        state.withLock { $0.pending.add(.variant(variant, key, nil)) }
         removePending()
     }
 

@@ -30,8 +30,8 @@ final class EtcdGateway: Sendable {
         try await run(EtcdEndpoints.transaction(transaction), as: EtcdTransactionAnswer.self, isRepeatable: false)
     }
 
-    /// The indices of members that have not answered, from now on.
-    var silences: AsyncStream<Int> { members.silences.stream(capacity: 64) }
+    /// The indices of members that are given up from now on.
+    var givenUpMembers: AsyncStream<Int> { members.givenUp.stream(capacity: 64) }
 
     /// Opens a watch at the member that answers now, and returns the index of that with it.
     func watch(
@@ -45,7 +45,7 @@ final class EtcdGateway: Sendable {
 
     /// Has the next calls go to another member, because a watch of the first does not begin.
     func abandonMember() {
-        members.failPreferred()
+        members.giveUpPreferred()
     }
 
     /// Signs in again before the next call, because the cluster has refused the token of a watch.

@@ -16,8 +16,8 @@ final class EtcdMembers: Sendable {
     private let exposed: String?
     /// The index of the member that is asked first.
     private let preferred: Lock<Int>
-    /// The indices of members that have not answered, each time that one has not.
-    let silences = Broadcast<Int>()
+    /// The indices of members that are given up, each time that one is.
+    let givenUp = Broadcast<Int>()
 
     /// - Parameter first: The index of the member that is asked first.
     init(
@@ -49,30 +49,26 @@ final class EtcdMembers: Sendable {
         to endpoint: Endpoint<Data>, isRepeatable: Bool, token: String?
     ) async throws -> Data {
         let first = preferred.withLock { $0 }
-        var last = first
         var failure: any Error = FleetStoreError(.invalid, "a store in etcd needs the address of at least one member")
         for offset in clients.indices {
             let index = (first + offset) % clients.count
-            last = index
             do {
                 let answer = try await answer(to: endpoint, from: index, token: token)
                 preferred.withLock { $0 = index }
                 return answer
             } catch let error as EtcdRefusal {
                 guard case .unavailable = error else { throw error }
+                giveUp(index)
                 failure = error
                 guard isRepeatable else { break }
             } catch ServiceError.cancelled {
                 throw ServiceError.cancelled
             } catch let error as ServiceError {
-                fail(index)
-                silences.send(index)
+                giveUp(index)
                 failure = error
                 guard isRepeatable || !error.mayHaveReachedServer else { break }
             }
         }
-        // Whoever tries again finds another member.
-        if !clients.isEmpty { preferred.withLock { $0 = (last + 1) % clients.count } }
         throw failure
     }
 
@@ -98,23 +94,25 @@ final class EtcdMembers: Sendable {
         } catch {
             if error == .cancelled { throw error }
             guard let status = error.status else {
-                fail(index)
+                giveUp(index)
                 throw error
             }
             throw EtcdRefusal(status: status, EtcdFailure(message: "\(error)"))
         }
     }
 
-    /// Asks the next member first from now on, if that one is the first.
-    func fail(_ index: Int) {
+    /// Gives up a member that does not answer, or cannot: its watches end, and if it was the one that is asked first,
+    /// the next one is from now on.
+    private func giveUp(_ index: Int) {
         preferred.withLock { preferred in
-            if preferred == index, !clients.isEmpty { preferred = (index + 1) % clients.count }
+            if preferred == index { preferred = (index + 1) % clients.count }
         }
+        givenUp.send(index)
     }
 
-    /// Asks the next member first from now on.
-    func failPreferred() {
-        fail(preferred.withLock { $0 })
+    /// Gives up the member that is asked first.
+    func giveUpPreferred() {
+        if !clients.isEmpty { giveUp(preferred.withLock { $0 }) }
     }
 
     private func checkExposure() throws {

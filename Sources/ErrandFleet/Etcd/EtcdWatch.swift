@@ -6,7 +6,7 @@ import Errand
 /// - Events come in order. What is older than what was passed on is left out.
 /// - A watch that ends is followed by another read: the member was stopped, or the cluster has compacted what the watch
 ///   has missed (`compact_revision`).
-/// - A watch ends with the first request that its member does not answer, whoever has sent it.
+/// - A watch ends when its member is given up: with the first request that it does not answer, whoever has sent it.
 /// - A watch that is dead looks like an idle one. So the record is read beside it; if that finds what the watch has not
 ///   brought a moment later, the watch is dead and begins again.
 struct EtcdWatch: Sendable {
@@ -88,11 +88,11 @@ struct EtcdWatch: Sendable {
     /// Reads events until the watch is over. Throws if another would be refused.
     private func follow(from revision: UInt64) async throws(FleetStoreError) {
         state.passed.withLock { ($0.isOpen, $0.member) = (false, nil) }
-        let silences = gateway.silences
+        let givenUp = gateway.givenUpMembers
         let end = await withTaskGroup(of: End.self) { group in
             group.addTask { await readEvents(from: revision) }
             group.addTask {
-                for await member in silences where member == state.passed.withLock({ $0.member }) { return .again }
+                for await member in givenUp where member == state.passed.withLock({ $0.member }) { return .again }
                 return .failed(.cancelled)
             }
             group.addTask { await readBeside() }

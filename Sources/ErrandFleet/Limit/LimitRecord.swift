@@ -218,8 +218,17 @@ extension LimitRecord {
         if version > Self.currentVersion {
             return "a later version of Errand has written the limit \(name); update this program"
         }
-        // Without nodes it is about to be replaced, so calls wait.
-        guard period != settings.period.wholeNanoseconds, !nodes.isEmpty else { return nil }
+        guard hasOtherPeriod(than: settings), !nodes.isEmpty else { return nil }
         return "the limit \(name) of the fleet has another period; all nodes must use the same, or another name"
+    }
+
+    /// Returns what calls wait for, if the record is about to be replaced.
+    func wait(with settings: SharedLimitSettings, name: String) -> String? {
+        guard hasOtherPeriod(than: settings), nodes.isEmpty else { return nil }
+        return "the limit \(name) of the fleet has had another period; calls wait until the longer one is over"
+    }
+
+    private func hasOtherPeriod(than settings: SharedLimitSettings) -> Bool {
+        version <= Self.currentVersion && period != settings.period.wholeNanoseconds
     }
 }

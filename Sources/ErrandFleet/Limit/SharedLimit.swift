@@ -181,6 +181,8 @@ extension SharedLimit {
                 if error.kind == .damaged { node.seeDamage() }
                 member.note(error, in: .writes(key))
                 mayWrite = false
+                // Calls that wait need not wait for the pause as well.
+                if let limiter { refuseOrGrant(limiter) }
                 failures += 1
                 if error.kind == .cancelled || leavingEnd != nil && failures > 2 { return false }
                 // A store that fails at once is not asked again and again.
@@ -221,11 +223,8 @@ extension SharedLimit {
         }
         member.noteSuccess(in: .writes(key))
         member.noteContact()
-        let (now, isConflict) = (time.now, conflicts > 0)
-        published.withLock { published in
-            published.activity.writes.add(isConflict ? 0 : 1, at: now)
-            published.activity.conflicts.add(isConflict ? 1 : 0, at: now)
-        }
+        let (now, attempts) = (time.now, conflicts > 0 ? \LimitActivity.conflicts : \.writes)
+        published.withLock { $0.activity[keyPath: attempts].add(1, at: now) }
         node.wrote(outcome, changed, at: now)
     }
 
@@ -269,7 +268,7 @@ extension SharedLimit {
         }
         noteStarving()
         apply(step?.pause, to: limiter)
-        refuseOrGrant(limiter, terms, isValid: now < standing.end)
+        refuseOrGrant(limiter)
         publish()
         wakeUp.setAlarm(at: [due, step?.due].compactMap { $0 }.min(), time)
         return step?.write
@@ -304,9 +303,7 @@ extension SharedLimit {
             defer { published.isStarving = isStarving }
             return isStarving && !published.isStarving
         }
-        guard isNew else { return }
-        member.look()
-        member.events.send(.starving(limit: name))
+        if isNew { member.noteStarving(name) }
     }
 
     private func apply(_ pause: SharedPause.Change?, to limiter: RateLimiter) {
@@ -317,11 +314,13 @@ extension SharedLimit {
         }
     }
 
-    private func refuseOrGrant(_ limiter: RateLimiter, _ terms: LimitTerms, isValid: Bool) {
+    private func refuseOrGrant(_ limiter: RateLimiter) {
+        let (terms, isValid) = (published.withLock { $0.terms }, time.now < member.standing.end)
         let conflict = node.record.flatMap { $0.conflict(with: terms.settings, name: name) }
         let troubles = member.troubles
         let own = troubles.lasting(key)
-        let problem = conflict.map { FleetProblem($0) } ?? (own ?? troubles.ofNode).map { FleetProblem($0) }
+        let wait = node.record.flatMap { $0.wait(with: terms.settings, name: name) }
+        let problem = (conflict ?? wait).map { FleetProblem($0) } ?? (own ?? troubles.ofNode).map { FleetProblem($0) }
         published.withLock { $0.problem = problem }
         let isRefused = troubles.isLasting(.reads(key)) || troubles.isLasting(.writes(key)) && !mayWrite
         let fails = isRefused || !isValid && (terms.outage == .fail || problem?.isPermanent == true)

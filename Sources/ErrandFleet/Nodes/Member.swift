@@ -209,8 +209,11 @@ actor Member {
         }
     }
 
-    /// Looks at the other nodes now, because calls of a limit get nothing.
-    nonisolated func look() { published.withLock { $0.looks }.signal() }
+    /// Notes that calls of a limit get nothing, and looks at the other nodes now.
+    nonisolated func noteStarving(_ limit: String) {
+        events.send(.starving(limit: limit))
+        published.withLock { $0.looks }.signal()
+    }
 }
 
 extension Member {

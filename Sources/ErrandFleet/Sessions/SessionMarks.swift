@@ -150,7 +150,14 @@ final class SessionMarks: Sendable {
         case .written: break
         case .changed:
             // Something on the way may have repeated the write, which then found what it had written itself.
-            guard try await archive.find()?.record.writer == record.writer else { return nil }
+            let present: SessionArchive.Found?
+            do throws(SessionArchive.Failure) {
+                present = try await archive.find()
+            } catch {
+                state.withLock { $0.abandoned = mark.id }
+                throw error
+            }
+            guard present?.record.writer == record.writer else { return nil }
         case .unknown(let error):
             state.withLock { $0.abandoned = mark.id }
             throw .store(error)

@@ -165,19 +165,23 @@ import Testing
         #expect(next == "two" || next == "again" && !good.received.isEmpty)
     }
 
-    @Test("F5: a watch leaves its member with the first request that the member does not answer")
-    func hungMember() async throws {
-        let (hung, good) = (try LoopbackServer(), try LoopbackServer())
-        hung.on(.post, "/v3/kv/range", range("one", revision: 5), LoopbackReply([.readBody, .silence]).always)
-        hung.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
+    @Test(
+        "F5: a watch leaves its member with the first request that the member does not answer, or cannot",
+        arguments: [
+            LoopbackReply([.readBody, .silence]), .json(#"{"message":"etcdserver: no leader","code":14}"#, status: 503),
+        ])
+    func lostMember(reply: LoopbackReply) async throws {
+        let (lost, good) = (try LoopbackServer(), try LoopbackServer())
+        lost.on(.post, "/v3/kv/range", range("one", revision: 5), reply.always)
+        lost.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
         good.on(.post, "/v3/kv/range", range("two", revision: 9).always)
         good.on(.post, "/v3/watch", lines(#"{"result":{"header":{},"created":true}}"#).always)
         // Nothing is read beside the watch so soon.
         let store = EtcdFleetStore(
-            [hung.baseURL, good.baseURL], beginningAt: 0, timeout: .seconds(3), readingEvery: .seconds(600))
+            [lost.baseURL, good.baseURL], beginningAt: 0, timeout: .seconds(3), readingEvery: .seconds(600))
         var watch = store.changes(of: "a").makeAsyncIterator()
         #expect(text(try await watch.next()) == "one")
-        await hung.received(atLeast: 2)
+        await lost.received(atLeast: 2)
         #expect(text(try await store.read("b")) == "two")
         #expect(text(try await watch.next()) == "two")
         // Two reads, and the watch.

@@ -26,7 +26,11 @@ import Testing
             #expect("\(error as Any)".contains("another period"))
             await old.leave()
             let start = clock.now
-            try await second.acquire()
+            async let permit = second.acquire()
+            try await clock.sleep(for: .seconds(1))
+            #expect(new.snapshot.limits.first?.problem?.contains("wait until the longer one is over") == true)
+            _ = try await permit
+            #expect(new.snapshot.limits.first?.problem == nil)
             let waited = start.duration(to: clock.now)
             #expect(waited >= .seconds(max(2, seconds)) && waited < .seconds(max(2, seconds) + 1), "\(waited)")
             let late = [clock.now] + (await clock.taken(from: second, for: .seconds(12)))
@@ -90,6 +94,19 @@ import Testing
             for fleet in [first, second] { await fleet.leave() }
         }
         withExtendedLifetime(limiters) {}
+    }
+
+    @Test("F5: all records of a limit that was combined with others are discarded, also after an error")
+    func discardedParts() async throws {
+        let keys = ["", "/2", "/3"].map { "errand/billing/limits/api\($0)" }
+        let fleet = fleet("a")
+        for key in keys { _ = try await store.write(Array("?".utf8), to: key, replacing: nil) }
+        store.failure = TroubledStore.unreachable
+        await #expect(throws: FleetStoreError.self) { try await fleet.discard("api") }
+        store.failure = nil
+        _ = try await store.write(nil, to: keys[2], replacing: store.read(keys[2])?.revision)
+        try await fleet.discard("api")
+        for key in keys { #expect(try await store.read(key) == nil) }
     }
 
     @Test("F3: a node that leaves does not wait for permits that come back later than it may wait")

@@ -53,7 +53,7 @@ import Testing
                 try? await clock.sleep(for: .milliseconds(300))
             }
             await moving
-            #expect(failures.value > 5)
+            #expect(failures.value > 10)
             #expect(reader.snapshot.limits.first?.problem?.contains(RefusingStore.refusal.message) == true)
             #expect(seen.value == [.storeFailed(RefusingStore.refusal)])
             refusing.isRefusing.value = false

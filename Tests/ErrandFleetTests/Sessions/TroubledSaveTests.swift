@@ -54,6 +54,14 @@ import Testing
             store.failWrites(.repeatWrite)
             try await sessions.exclusively { lock in wasHeld.value = lock.loss == nil }
             #expect(wasHeld.value)
+            // Nobody knows whether it was made.
+            store.failWrites(.repeatWrite)
+            store.cutAfterNextWrite()
+            #expect(await sessionProblem { try await sessions.exclusively { _ in } } == .unreachable)
+            store.cut(false)
+            wasHeld.value = false
+            try await sessions.exclusively { lock in wasHeld.value = lock.loss == nil }
+            #expect(wasHeld.value)
         }
         #expect(clock.elapsed < .seconds(1))
     }

@@ -35,6 +35,11 @@ final class AuthlibServer: Sendable {
         try await program.oauth(as: client)
     }
 
+    /// Makes fifty calls at once with a token that has expired. Returns the one that has replaced it.
+    func replace(_ token: Token, of tokens: TokenStore) async throws -> Token {
+        try await program.replace(token, of: tokens)
+    }
+
     /// A browser that follows the page's redirect by itself.
     var browser: ScriptedBrowser { program.browser }
 

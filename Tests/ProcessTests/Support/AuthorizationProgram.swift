@@ -51,6 +51,23 @@ final class AuthorizationProgram: Sendable {
         try await OAuth.discover(other ?? issuer, client: client) { $0.rateLimit = .unlimited }
     }
 
+    /// Makes fifty calls of the server's API at once, with a token that has expired. Returns the one that has replaced
+    /// it.
+    func replace(_ token: Token, of tokens: TokenStore) async throws -> Token {
+        var expired = token
+        expired.expiry = Date(timeIntervalSinceNow: -1)
+        await tokens.signIn(expired)
+        let client = APIClient(origin) {
+            $0.tokens = tokens
+            $0.rateLimit = .unlimited
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await client.run(Endpoint<Data>.get("me")) } }
+            try await group.waitForAll()
+        }
+        return try await tokens.token()
+    }
+
     /// A browser that follows the page's redirect by itself.
     var browser: ScriptedBrowser {
         ScriptedBrowser { [self] address in try await visit(address) }

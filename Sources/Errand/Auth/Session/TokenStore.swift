@@ -272,8 +272,8 @@ public actor TokenStore {
         }
     }
 
-    /// Notes that a server has accepted a request with that token, which a client of the store notes by itself. So its
-    /// later refusal is no sign that new tokens do not help.
+    /// Notes that a server has accepted a token, as clients of the store do: a later refusal is no sign that new tokens
+    /// do not help (T3).
     package nonisolated func noteAccepted(_ token: Token) { live.accept(token.accessToken) }
 
     private nonisolated func arrival(
@@ -392,9 +392,7 @@ public actor TokenStore {
     }
 
     /// Compares the session with what is saved, for the task that has the access.
-    func lookAgain() async {
-        await sync.lookAgain(for: self)
-    }
+    func lookAgain() async { await sync.lookAgain(for: self) }
 
     deinit {
         broadcast.finish()

@@ -120,17 +120,7 @@ struct AuthlibTests {
         let tokens = TokenStore { try await oauth.refresh($0) }
         var token = try await oauth.signIn(scopes: ["read"], using: server.browser)
         for round in 1...3 {
-            token.expiry = Date(timeIntervalSinceNow: -1)
-            await tokens.signIn(token)
-            let client = APIClient(server.issuer) {
-                $0.tokens = tokens
-                $0.rateLimit = .unlimited
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<50 { group.addTask { _ = try await client.run(Endpoint<Data>.get("me")) } }
-                try await group.waitForAll()
-            }
-            let next = try await tokens.token()
+            let next = try await server.replace(token, of: tokens)
             #expect(next.refreshToken != token.refreshToken && next.scopes == ["read"])
             token = next
             #expect(try await server.spent() == ["used": round, "again": 0])
