@@ -42,7 +42,10 @@ let package = Package(
             name: "Errand",
             dependencies: ["ErrandJSON", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources, swiftSettings: house),
-        .target(name: "ErrandFleet", dependencies: ["Errand"], swiftSettings: house),
+        .target(
+            name: "ErrandFleet",
+            dependencies: ["Errand", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
+            swiftSettings: house),
         // The test kit is for programs too: only ErrandTesting imports the frameworks for tests, which no app may link.
         .target(name: "ErrandSimulation", dependencies: ["Errand", "ErrandFleet"], swiftSettings: house),
         .target(name: "ErrandTesting", dependencies: ["Errand", "ErrandSimulation"], swiftSettings: house),

@@ -63,6 +63,9 @@ static const char too_old[] = "libcurl is older than 7.68: install a newer one";
     FUNCTION(ccurl_api.easy_setopt, curl_easy_setopt) \
     FUNCTION(ccurl_api.easy_getinfo, curl_easy_getinfo) \
     FUNCTION(ccurl_api.easy_pause, curl_easy_pause) \
+    FUNCTION(ccurl_api.easy_perform, curl_easy_perform) \
+    FUNCTION(ccurl_api.easy_recv, curl_easy_recv) \
+    FUNCTION(ccurl_api.easy_send, curl_easy_send) \
     FUNCTION(ccurl_api.easy_strerror, curl_easy_strerror) \
     FUNCTION(ccurl_api.multi_init, curl_multi_init) \
     FUNCTION(ccurl_api.multi_cleanup, curl_multi_cleanup) \

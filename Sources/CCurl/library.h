@@ -59,6 +59,9 @@ struct ccurl_api {
     ccurl_code (*easy_setopt)(void *, ccurl_option, ...);
     ccurl_code (*easy_getinfo)(void *, ccurl_info, ...);
     ccurl_code (*easy_pause)(void *, int);
+    ccurl_code (*easy_perform)(void *);
+    ccurl_code (*easy_recv)(void *, void *, size_t, size_t *);
+    ccurl_code (*easy_send)(void *, const void *, size_t, size_t *);
     const char *(*easy_strerror)(ccurl_code);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *);

@@ -34,7 +34,8 @@ import Errand
 /// that has become a replica is left within 10 seconds.
 ///
 /// A password travels over TLS (`rediss://`) or to this machine only. Without TLS, anybody on the way can read and
-/// change what is sent.
+/// change what is sent. TLS needs Linux, where libcurl provides it; elsewhere, run a proxy such as stunnel on the node's
+/// machine.
 public final class RedisFleetStore: FleetStore {
     private let client: Result<RedisClient, FleetStoreError>
     private let database: Int
@@ -58,6 +59,25 @@ public final class RedisFleetStore: FleetStore {
             idleTime: .seconds(30))
     }
 
+    #if os(Linux)
+    /// Creates a store of a server whose certificate an authority of your own has issued.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the server, which begins with `rediss://`.
+    ///   - certificateAuthorities: The path of a PEM file with the certificates to trust instead of the system's.
+    ///   - credentials: The user; `nil`, the default, for a server without passwords.
+    ///   - timeout: How long a connection may take, and how long a request may take for its answer; 5 seconds by
+    ///     default.
+    public convenience init(
+        _ address: String, certificateAuthorities: String, credentials: RedisCredentials? = nil,
+        timeout: Duration = .seconds(5)
+    ) {
+        self.init(
+            address, credentials: credentials, timeout: timeout, idleTime: .seconds(30),
+            certificateAuthorities: certificateAuthorities)
+    }
+    #endif
+
     /// Creates a store whose connection is closed after that time without use, and checked at that interval.
     init(
         _ address: String, credentials: RedisCredentials? = nil, timeout: Duration = .seconds(5),
@@ -66,6 +86,15 @@ public final class RedisFleetStore: FleetStore {
     ) {
         do throws(FleetStoreError) {
             let address = try RedisAddress(address)
+            #if !os(Linux)
+            if address.isEncrypted {
+                let advice = "run a proxy such as stunnel on this machine, and give its address with redis://"
+                throw FleetStoreError(.invalid, "rediss:// works on Linux only; \(advice)")
+            }
+            #endif
+            if certificateAuthorities != nil, !address.isEncrypted {
+                throw FleetStoreError(.invalid, "authorities are for TLS; give an address with rediss://")
+            }
             if credentials != nil, address.isExposed, !sendsPasswordUnencrypted {
                 let advice = "use rediss://, or a server on this machine, or allow it with `sendsPasswordUnencrypted`"
                 throw FleetStoreError(.invalid, "a password is not sent unencrypted to \(address); \(advice)")

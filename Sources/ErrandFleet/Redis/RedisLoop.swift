@@ -92,6 +92,12 @@ struct RedisLoop {
 
     private func opened() throws(FleetStoreError) -> any RedisStream {
         let deadline = time.now.advanced(by: settings.timeout)
+        #if os(Linux)
+        if settings.address.isEncrypted {
+            return try RedisCurlStream.connected(
+                to: settings.address, trusting: settings.certificateAuthorities, until: deadline)
+        }
+        #endif
         return try RedisSocket.connected(to: settings.address, until: deadline, wakeUp) { inbox.isClosed }
     }
 

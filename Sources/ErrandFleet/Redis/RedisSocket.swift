@@ -79,8 +79,8 @@ final class RedisSocket: RedisStream {
         var first: UnsafeMutablePointer<addrinfo>?
         let result = getaddrinfo(address.host, "\(address.port)", &hints, &first)
         guard result == 0 else {
-            let words = gai_strerror(result).map { String(cString: $0) } ?? "the lookup of its name has failed"
-            throw FleetStoreError(.unreachable, "\(address) cannot be reached: \(words)")
+            throw FleetStoreError(
+                .unreachable, "\(address) cannot be reached: \(String(cString: gai_strerror(result)))")
         }
         defer { freeaddrinfo(first) }
         var places: [Place] = []
@@ -114,7 +114,10 @@ final class RedisSocket: RedisStream {
         guard descriptor >= 0 else { return .failure(Failure(code: errno)) }
         let socket = RedisSocket(descriptor)
         let result = place.bytes.withUnsafeBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress, socklen_t(bytes.count)) }
+            bytes.withMemoryRebound(to: sockaddr.self) { bound -> CInt in
+                guard let pointer = bound.baseAddress else { return -1 }
+                return connect(descriptor, pointer, socklen_t(bytes.count))
+            }
         }
         if result == 0 { return .success(socket) }
         guard errno == EINPROGRESS || errno == EINTR else { return .failure(Failure(code: errno)) }

@@ -28,6 +28,7 @@ public var ENOSPC: Int32 { 28 }
 public var ENOTEMPTY: Int32 { 66 }
 public var EROFS: Int32 { 30 }
 public var EMLINK: Int32 { 31 }
+public var EINPROGRESS: Int32 { 36 }
 public var EAGAIN: Int32 { 35 }
 public var EWOULDBLOCK: Int32 { 35 }
 public var ENOTSUP: Int32 { 45 }

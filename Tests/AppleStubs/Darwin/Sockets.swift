@@ -52,11 +52,14 @@ public struct pollfd: BitwiseCopyable {
     public init(fd: Int32, events: Int16, revents: Int16) {}
 }
 
+public var AF_UNSPEC: Int32 { 0 }
 public var AF_INET: Int32 { 2 }
 public var AF_INET6: Int32 { 30 }
 public var SOCK_STREAM: Int32 { 1 }
 public var SOL_SOCKET: Int32 { 0xffff }
 public var SO_LINGER: Int32 { 0x0080 }
+public var SO_KEEPALIVE: Int32 { 0x0008 }
+public var SO_ERROR: Int32 { 0x1007 }
 public var SO_NOSIGPIPE: Int32 { 0x1022 }
 public var SO_RCVTIMEO: Int32 { 0x1006 }
 public var SO_RCVBUF: Int32 { 0x1002 }
@@ -92,3 +95,27 @@ public func send(_ descriptor: Int32, _ buffer: UnsafeRawPointer!, _ count: Int,
 ) -> Int32 { -1 }
 @discardableResult
 public func poll(_ entries: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ timeout: Int32) -> Int32 { -1 }
+@discardableResult public func getsockopt(
+    _ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: UnsafeMutableRawPointer!,
+    _ length: UnsafeMutablePointer<socklen_t>!
+) -> Int32 { -1 }
+
+// https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/
+// man3/getaddrinfo.3.html
+public struct addrinfo {
+    public var ai_flags: Int32 = 0
+    public var ai_family: Int32 = 0
+    public var ai_socktype: Int32 = 0
+    public var ai_protocol: Int32 = 0
+    public var ai_addrlen: socklen_t = 0
+    public var ai_canonname: UnsafeMutablePointer<CChar>!
+    public var ai_addr: UnsafeMutablePointer<sockaddr>!
+    public var ai_next: UnsafeMutablePointer<addrinfo>!
+    public init() {}
+}
+@discardableResult public func getaddrinfo(
+    _ host: UnsafePointer<CChar>!, _ service: UnsafePointer<CChar>!, _ hints: UnsafePointer<addrinfo>!,
+    _ first: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>!
+) -> Int32 { -1 }
+public func freeaddrinfo(_ first: UnsafeMutablePointer<addrinfo>!) {}
+public func gai_strerror(_ code: Int32) -> UnsafePointer<CChar>! { nil }

@@ -15,7 +15,7 @@ struct LimitEtcdTests {
     func restart() async throws {
         let cluster = try await EtcdCluster()
         try await cluster.isReady(for: EtcdFleetStore(cluster.addresses))
-        let scene = LimitEtcdScene(over: cluster)
+        let scene = LimitServerScene(over: cluster)
         try await scene.waitForCalls("at first")
         await cluster.kill(0)
         // Longer than a busy machine stops.
@@ -29,7 +29,7 @@ struct LimitEtcdTests {
         try await scene.waitForCalls("after the restart")
         await scene.end()
         #expect(scene.failures.allSatisfy { $0.value.isEmpty })
-        #expect(scene.largestCount <= LimitEtcdScene.permits)
+        #expect(scene.largestCount <= LimitServerScene.permits)
     }
 
     @Test("F5: a dead leader, an etcd that is two seconds late, a compaction and a removed node: calls go on")
@@ -37,7 +37,7 @@ struct LimitEtcdTests {
         let cluster = try await EtcdCluster(3)
         for address in cluster.addresses { try await cluster.isReady(for: EtcdFleetStore([address])) }
         let (leader, late) = (try await cluster.leader, LateTransport())
-        let scene = LimitEtcdScene(
+        let scene = LimitServerScene(
             over: cluster, first: leader, lifetime: Self.lifetime, timeout: .seconds(5), transport: late)
         try await scene.waitForCalls("at first")
 
@@ -68,7 +68,7 @@ struct LimitEtcdTests {
         try await scene.waitForCalls("under another name, over the member that is back")
         await scene.end()
         #expect(scene.failures.allSatisfy { $0.value.isEmpty })
-        #expect(scene.largestCount <= LimitEtcdScene.permits)
+        #expect(scene.largestCount <= LimitServerScene.permits)
     }
 
     @Test("F5: an etcd without space: calls wait or fail as configured, and go on when there is space again")
@@ -76,7 +76,7 @@ struct LimitEtcdTests {
         let cluster = try await EtcdCluster(options: ["--quota-backend-bytes", "2000000"])
         let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(20))
         try await cluster.isReady(for: store)
-        let scene = LimitEtcdScene(over: cluster, outages: [.wait, .fail])
+        let scene = LimitServerScene(over: cluster, outages: [.wait, .fail])
         try await scene.waitForCalls("at first")
         var revision: FleetRevision?
         var problem: FleetStoreError.Kind?
@@ -108,7 +108,7 @@ struct LimitEtcdTests {
         try await scene.waitForCalls("when there is space again")
         await scene.end()
         #expect(scene.failures[0].value.isEmpty)
-        #expect(scene.largestCount <= LimitEtcdScene.permits)
+        #expect(scene.largestCount <= LimitServerScene.permits)
     }
 }
 

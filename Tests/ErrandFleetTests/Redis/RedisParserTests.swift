@@ -3,9 +3,11 @@ import Testing
 
 @Suite("The values of Redis's protocol") struct RedisParserTests {
     private static let transcript =
-        "+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nbc\r\n$0\r\n\r\n$-1\r\n*-1\r\n_\r\n#t\r\n#f\r\n,1.5\r\n,inf\r\n(123456789012345678901\r\n"
-        + "!5\r\nERR x\r\n=7\r\ntxt:abc\r\n*3\r\n:1\r\n*0\r\n~1\r\n+x\r\n%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n_\r\n"
-        + "|1\r\n+ttl\r\n:3\r\n>3\r\n+message\r\n$1\r\nc\r\n$2\r\n\r\n\r\n*2\r\n|1\r\n+x\r\n*1\r\n:1\r\n:5\r\n:6\r\n+end\r\n"
+        "+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nbc\r\n$0\r\n\r\n$-1\r\n*-1\r\n_\r\n#t\r\n#f\r\n,1.5\r\n,inf\r\n"
+        + "(123456789012345678901\r\n!5\r\nERR x\r\n=7\r\ntxt:abc\r\n*3\r\n:1\r\n*0\r\n~1\r\n+x\r\n"
+        + "%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n_\r\n"
+        + "|1\r\n+ttl\r\n:3\r\n>3\r\n+message\r\n$1\r\nc\r\n$2\r\n\r\n\r\n"
+        + "*2\r\n|1\r\n+x\r\n*1\r\n:1\r\n:5\r\n:6\r\n+end\r\n"
 
     private static let values: [RedisValue] = [
         text("OK"), .error(Array("ERR no".utf8)), .number(-42), text("a\r\nbc"), text(""), .null, .null, .null,

@@ -21,15 +21,16 @@ final class RedisServer: Sendable {
     /// Starts a server, again with another port if tests that run beside this one have taken it.
     ///
     /// - Parameter password: What the administrator's calls need.
-    init(_ options: [String] = durable, password: String? = nil) async throws {
+    init(_ options: [String] = durable, password: String? = nil, isSentinel: Bool = false) async throws {
         let scratch = try Scratch()
+        // A Sentinel writes what it learns into the file of its configuration.
+        if isSentinel { try scratch.write("", to: "sentinel.conf") }
+        let kind = isSentinel ? [scratch.path("sentinel.conf"), "--sentinel"] : ["--save", ""]
         for attempt in 0..<5 {
             let port = try ServerProgram.freePorts(1)[0]
             let log = scratch.path("log-\(attempt)")
-            let arguments =
-                [
-                    "--port", "\(port)", "--bind", "127.0.0.1", "--dir", scratch.folder, "--save", "", "--logfile", log,
-                ] + options
+            let place = ["--port", "\(port)", "--bind", "127.0.0.1", "--dir", scratch.folder, "--logfile", log]
+            let arguments = kind + place + options
             let process = try OwnedProcess(.redis, arguments)
             guard try await Self.listens(log) else {
                 await process.kill()
@@ -47,8 +48,7 @@ final class RedisServer: Sendable {
         for _ in 0..<1200 {
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             if text.contains("Address already in use") { return false }
-            if text.contains("Ready to accept connections") || text.contains("+monitor") { return true }
-            if text.contains("Sentinel ID is") { return true }
+            if text.contains("Ready to accept connections") || text.contains("Sentinel ID is") { return true }
             try await Task.sleep(for: .milliseconds(50))
         }
         throw NotReady(what: "Redis: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")

@@ -46,5 +46,70 @@ struct RedisStoreTests {
                 "\(server.address)/3", credentials: .user("node", password: "secret"), timeout: .seconds(20))
         }
     }
+
+    @Test(
+        "F12: over TLS, with an authority of one's own, the promises are kept; another authority is refused",
+        .enabled(if: ServerProgram.openssl.isInstalled, "openssl is not installed"))
+    func encrypted() async throws {
+        let scratch = try Scratch()
+        let (own, other) = (try await certificate("own", in: scratch), try await certificate("other", in: scratch))
+        let port = try ServerProgram.freePorts(1)[0]
+        let server = try await RedisServer(
+            RedisServer.durable + [
+                "--tls-port", "\(port)", "--tls-cert-file", own.file, "--tls-key-file", own.key,
+                "--tls-ca-cert-file", own.file, "--tls-auth-clients", "no", "--requirepass", "secret",
+            ], password: "secret")
+        let address = "rediss://127.0.0.1:\(port)"
+        let credentials = RedisCredentials.password("secret")
+        await check {
+            RedisFleetStore(
+                address, certificateAuthorities: own.file, credentials: credentials, timeout: .seconds(20))
+        }
+        for store in [
+            RedisFleetStore(address, certificateAuthorities: other.file, credentials: credentials),
+            RedisFleetStore(address, credentials: credentials),
+            RedisFleetStore("rediss://127.0.0.1:\(server.port)", certificateAuthorities: own.file),
+            RedisFleetStore(address, certificateAuthorities: scratch.path("none.pem"), credentials: credentials),
+        ] { #expect(await storeProblem { try await store.read("a") } == .unreachable) }
+        // The largest records, in both directions at once, and a watch of them.
+        let store = RedisFleetStore(
+            address, certificateAuthorities: own.file, credentials: credentials, timeout: .seconds(60))
+        try await withThrowingTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask {
+                    let bytes = [UInt8](repeating: UInt8(number), count: FleetRecordRules.largestRecord)
+                    var revision: FleetRevision?
+                    for _ in 0..<3 {
+                        revision = try await written(bytes, to: "large/\(number)", replacing: revision, in: store)
+                        #expect(try await store.read("large/\(number)")?.bytes == bytes)
+                    }
+                    var watch = store.changes(of: "large/\(number)").makeAsyncIterator()
+                    #expect(try await watch.next()??.revision == revision)
+                }
+            }
+            try await group.waitForAll()
+        }
+        await server.kill()
+        #expect(await storeProblem { try await store.read("a") } == .unreachable)
+        #expect(
+            await storeProblem { try await RedisFleetStore(server.address, certificateAuthorities: "x").read("a") }
+                == .invalid)
+    }
+
+    /// Creates a certificate for this machine, which is its own authority.
+    private func certificate(_ name: String, in scratch: Scratch) async throws -> (file: String, key: String) {
+        let (file, key) = (scratch.path("\(name).pem"), scratch.path("\(name).key"))
+        let process = try OwnedProcess(
+            .openssl,
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                "-out", file, "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1",
+            ])
+        for _ in 0..<600 where (try? String(contentsOfFile: file, encoding: .utf8))?.contains("END") != true {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        withExtendedLifetime(process) {}
+        return (file, key)
+    }
 }
 #endif

@@ -75,6 +75,8 @@ import Testing
         let store = RedisFleetStore(server.address, timeout: .milliseconds(300))
         #expect(await storeProblem { try await store.read("a") } == .unreachable)
         #expect(await storeProblem { try await store.changes(of: "a").first { _ in true } } == .unreachable)
+        let encrypted = RedisFleetStore("rediss://127.0.0.1:\(server.port)", timeout: .milliseconds(300))
+        #expect(await storeProblem { try await encrypted.read("a") } == .unreachable)
     }
 
     @Test("answers may come one byte at a time")

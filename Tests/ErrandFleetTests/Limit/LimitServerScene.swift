@@ -4,18 +4,18 @@ import ErrandFleet
 import ErrandTestSupport
 import Foundation
 
-/// Two nodes that use a limit of twenty per second up over etcd, with fifteen tasks each.
-struct LimitEtcdScene {
+/// Nodes that use a limit of twenty per second up over a server, with thirty tasks in all.
+struct LimitServerScene {
     static let permits = 20
 
     let fleets: [Fleet]
     /// The failures of each node's calls.
-    let failures = [Noted<[ServiceError]>([]), Noted<[ServiceError]>([])]
+    let failures: [Noted<[ServiceError]>]
     /// What uses the permits of each node.
-    private let stampers = [Stamper(), Stamper()]
+    private let stampers: [Stamper]
     private let calls: Task<Void, Never>
 
-    /// Starts the nodes.
+    /// Starts two nodes over etcd.
     ///
     /// - Parameters:
     ///   - first: The index of the member that they call first.
@@ -26,12 +26,18 @@ struct LimitEtcdScene {
         outages: [Fleet.Outage] = [.wait, .wait], timeout: Duration = .seconds(2), transport: (any Transport)? = nil
     ) {
         let addresses = Array(cluster.addresses[first...] + cluster.addresses[..<first])
-        let fleets = ["a", "b"].map { node in
-            Fleet(
-                store: EtcdFleetStore(addresses, timeout: timeout, transport: transport), name: "test", node: node,
-                lifetime: lifetime)
+        let stores = outages.map { _ in EtcdFleetStore(addresses, timeout: timeout, transport: transport) }
+        self.init(in: stores, lifetime: lifetime, outages: outages)
+    }
+
+    /// Starts a node in each of the stores.
+    init(in stores: [any FleetStore], lifetime: Duration = .seconds(2), outages: [Fleet.Outage]) {
+        let fleets = stores.enumerated().map { index, store in
+            Fleet(store: store, name: "test", node: "n\(index)", lifetime: lifetime)
         }
-        let clients = fleets.indices.map { [stampers] index in
+        let stampers = fleets.map { _ in Stamper() }
+        let failures = fleets.map { _ in Noted<[ServiceError]>([]) }
+        let clients = fleets.indices.map { index in
             APIClient("https://api.example.com") {
                 $0.transport = stampers[index]
                 $0.limiter = fleets[index].limiter(
@@ -39,11 +45,11 @@ struct LimitEtcdScene {
                 $0.timeout = nil
             }
         }
-        self.fleets = fleets
-        calls = Task { [failures] in
+        (self.fleets, self.failures, self.stampers) = (fleets, failures, stampers)
+        calls = Task {
             await withDiscardingTaskGroup { group in
                 for index in 0..<30 {
-                    let (client, failed) = (clients[index % 2], failures[index % 2])
+                    let (client, failed) = (clients[index % clients.count], failures[index % clients.count])
                     group.addTask { await Self.call(client, failed) }
                 }
             }

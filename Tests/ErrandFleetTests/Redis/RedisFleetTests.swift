@@ -1,0 +1,53 @@
+#if os(Linux)
+import Errand
+import ErrandFleet
+import ErrandTestSupport
+import Foundation
+import Testing
+
+@Suite(
+    "A fleet over Redis", .enabled(if: ServerProgram.redis.isInstalled, "redis-server is not installed"),
+    .timeLimit(.minutes(10)))
+struct RedisFleetTests {
+    @Test("F5: three nodes live through a restart of Redis: calls wait, and continue, and the limit is never exceeded")
+    func limit() async throws {
+        let server = try await RedisServer()
+        let stores = (0..<3).map { _ in RedisFleetStore(server.address, timeout: .seconds(2)) }
+        let scene = LimitServerScene(in: stores, outages: [.wait, .wait, .wait])
+        try await scene.waitForCalls("at first")
+        await server.kill()
+        // Longer than a busy machine stops.
+        var (last, same) = (0, 0)
+        try await scene.wait(for: "the end of the permits", every: .seconds(1)) {
+            let count = scene.counts.reduce(0, +)
+            (last, same) = (count, count == last ? same + 1 : 0)
+            return same == 3
+        }
+        try await server.start()
+        try await scene.waitForCalls("after the restart")
+        await scene.end()
+        #expect(scene.failures.allSatisfy { $0.value.isEmpty })
+        #expect(scene.largestCount <= LimitServerScene.permits)
+    }
+
+    @Test("F6, F13: nodes that share a session in Redis refresh it once, and learn of the new token by themselves")
+    func sessions() async throws {
+        let server = try await RedisServer()
+        let scene = try SessionScene(RedisFleetStore(server.address, timeout: .seconds(20)))
+        try await scene.seed()
+        let idle = scene.node(in: RedisFleetStore(server.address))
+        var events = idle.events.makeAsyncIterator()
+        #expect(try await idle.token().accessToken == "access.0")
+        let nodes = (0..<10).map { _ in scene.node(in: RedisFleetStore(server.address, timeout: .seconds(20))) }
+        for node in nodes { _ = try await node.token() }
+        let tokens = await withTaskGroup { group in
+            for node in nodes { group.addTask { await SessionScene.replacement(in: node) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens == Array(repeating: .success("access.1"), count: 10))
+        #expect(scene.server.refreshes == 1)
+        while let event = await events.next() { if case .refreshed = event { break } }
+        #expect(try await idle.token().accessToken == "access.1")
+    }
+}
+#endif
