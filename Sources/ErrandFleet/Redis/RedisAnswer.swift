@@ -65,12 +65,15 @@ final class RedisAnswer<Value: Sendable>: Sendable {
 /// A command whose answer a task waits for.
 final class RedisRequest: Sendable {
     let command: RedisCommand
+    /// The key that it is about; `nil` if it is about none.
+    let key: String?
     /// Whether it may be sent again after its answer was lost.
     let isRepeatable: Bool
     let answer = RedisAnswer<RedisValue>()
 
-    init(_ command: RedisCommand, isRepeatable: Bool) {
+    init(_ command: RedisCommand, about key: String?, isRepeatable: Bool) {
         self.command = command
+        self.key = key
         self.isRepeatable = isRepeatable
     }
 }

@@ -20,8 +20,10 @@ final class RedisClient: Sendable {
     var isRunning: Bool { inbox.isRunning }
 
     /// Sends a command, and returns the answer, which is no error.
-    func answer(to command: RedisCommand, isRepeatable: Bool) async throws(FleetStoreError) -> RedisValue {
-        let request = RedisRequest(command, isRepeatable: isRepeatable)
+    func answer(
+        to command: RedisCommand, about key: String? = nil, isRepeatable: Bool
+    ) async throws(FleetStoreError) -> RedisValue {
+        let request = RedisRequest(command, about: key, isRepeatable: isRepeatable)
         try post(.request(request))
         let time = SystemTime.system
         // The thread gives up a connection that is silent. But it may be inside of a lookup, which the system does not

@@ -159,7 +159,7 @@ struct RedisExchange: Sendable {
         takeFirst()
         var refusal: RedisRefusal?
         if case .error(let bytes) = value {
-            refusal = RedisRefusal(bytes, from: address, hiding: credentials?.password)
+            refusal = RedisRefusal(bytes, from: address, hiding: credentials?.password, about: Self.key(of: purpose))
         }
         if let refusal, refusal.endsConnection { failure = refusal.error }
         switch purpose {
@@ -186,6 +186,14 @@ struct RedisExchange: Sendable {
         case .record(let watch): return receiveRecord(value, refusal, for: watch)
         }
         return []
+    }
+
+    private static func key(of purpose: Purpose) -> String? {
+        switch purpose {
+        case .request(let request, _): request.key
+        case .record(let watch): watch.key
+        case .greeting, .database, .subscription, .unsubscription: nil
+        }
     }
 
     private mutating func receiveRecord(

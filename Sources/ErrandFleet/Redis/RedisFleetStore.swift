@@ -22,8 +22,8 @@ import Errand
 /// are published in channels that begin with `errand:`, the number of the database and a colon. A fleet's keys begin
 /// with `errand/`. So this user may do what the store needs:
 ///
-///     ACL SETUSER billing on >password ~errand/* ~errand:revisions &errand:0:* -@all +hello +select +hmget +eval
-///         +get +set +hset +del +time +publish +subscribe +unsubscribe +info +config|get
+///     ACL SETUSER billing on >password resetchannels ~errand/* ~errand:revisions &errand:0:* -@all +hello +select
+///         +hmget +eval +get +set +hset +del +time +publish +subscribe +unsubscribe +info +config|get
 ///
 /// The last two are for ``warnings()``. In Redis 6, write `+config`.
 ///
@@ -119,7 +119,8 @@ public final class RedisFleetStore: FleetStore {
     public func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
         try FleetRecordRules.check(key)
         if Task.isCancelled { throw .cancelled }
-        return try RedisRecord.read(try await client.get().answer(to: .read(key), isRepeatable: true), of: key)
+        let answer = try await client.get().answer(to: .read(key), about: key, isRepeatable: true)
+        return try RedisRecord.read(answer, of: key)
     }
 
     /// Writes or removes a record in a script, if it still has that revision.
@@ -129,7 +130,7 @@ public final class RedisFleetStore: FleetStore {
         try FleetRecordRules.check(key, bytes)
         if Task.isCancelled { throw .cancelled }
         let command = RedisCommand.write(bytes, to: key, replacing: revision, in: database)
-        let answer = try await client.get().answer(to: command, isRepeatable: false)
+        let answer = try await client.get().answer(to: command, about: key, isRepeatable: false)
         return try RedisRecord.written(answer, of: key, isRemoval: bytes == nil)
     }
 

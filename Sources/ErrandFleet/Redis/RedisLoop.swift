@@ -7,7 +7,8 @@ import Errand
 ///   A write that was sent may have been made, so it fails.
 /// - What waits for a connection that cannot be opened fails with the reason. The next request tries again at once; a
 ///   watch, which is begun again as soon as it has failed, waits for a while that grows.
-/// - The connection is closed when nothing has needed it for a while, and then the thread ends.
+/// - The connection is closed when nothing has needed it for a while, and then the thread ends. After a failure it stays
+///   for a while, because it remembers how long a watch has to wait.
 struct RedisLoop {
     struct Settings: Sendable {
         let address: RedisAddress
@@ -53,14 +54,21 @@ struct RedisLoop {
 
     /// Runs until nothing needs it, or the store is closed.
     mutating func run() {
-        while let events = inbox.take(mayEnd: connection == nil && waiting.isEmpty && watches.isEmpty) {
+        while let events = inbox.take(mayEnd: mayEnd) {
             for event in events { apply(event) }
             if connection == nil { connectIfNeeded() }
-            if let connection { work(on: connection) } else { waitForAttempt() }
+            if let connection { work(on: connection) } else { waitWithoutConnection() }
         }
         // A task that still waits was canceled: it would have kept the store.
         connection = nil
     }
+
+    private var mayEnd: Bool {
+        connection == nil && waiting.isEmpty && watches.isEmpty && memoryEnd ?? .zero <= time.now
+    }
+
+    /// When the failures are forgotten, unless there is another one before.
+    private var memoryEnd: Instant? { nextAttempt?.advanced(by: Self.longestPause * 2) }
 
     private mutating func apply(_ event: RedisInbox.Event) {
         switch event {
@@ -117,17 +125,19 @@ struct RedisLoop {
         nextAttempt = time.now.advanced(by: pause)
     }
 
-    private func waitForAttempt() {
-        guard !watches.isEmpty, let nextAttempt else { return }
-        let pause = time.now.duration(to: nextAttempt)
+    private func waitWithoutConnection() {
+        guard waiting.isEmpty, let instant = watches.isEmpty ? memoryEnd : nextAttempt else { return }
+        let pause = time.now.duration(to: instant)
         if RedisPoll.wait(for: [(wakeUp.descriptor, false)], within: pause)[0] { wakeUp.lower() }
     }
 
     // MARK: With a connection
 
     private mutating func work(on connection: RedisConnection) {
-        feed(connection)
-        if let problem = connection.write(at: time.now) { return end(connection, lost(problem)) }
+        repeat {
+            feed(connection)
+            if let problem = connection.write(at: time.now) { return end(connection, lost(problem)) }
+        } while !waiting.isEmpty && connection.exchange.hasRoom
         let pause = connection.hasMore ? .zero : nextInstant(of: connection).map { time.now.duration(to: $0) }
         let ready = RedisPoll.wait(
             for: [(wakeUp.descriptor, false), (connection.stream.descriptor, connection.isWriting)], within: pause)
@@ -195,7 +205,7 @@ struct RedisLoop {
         if let deadline = exchange.deadline, deadline <= now {
             end(connection, .silence(of: settings.address, for: settings.timeout))
         } else if exchange.isIdle, waiting.isEmpty, lastUse.advanced(by: settings.idleTime) <= now {
-            self.connection = nil
+            (self.connection, failures, nextAttempt) = (nil, 0, nil)
         }
     }
 

@@ -11,8 +11,12 @@ struct RedisRefusal: Error, Hashable {
     /// Whether the connection is of no use any more.
     var endsConnection = false
 
-    /// Reads an error as it was sent: a code, and words. `secret` is not shown, in case the server repeats it.
-    init(_ bytes: [UInt8], from address: RedisAddress, hiding secret: String? = nil) {
+    /// Reads an error as it was sent: a code, and words.
+    ///
+    /// - Parameters:
+    ///   - secret: What is not shown, in case the server repeats it.
+    ///   - key: The key that the command was about, if it was about one.
+    init(_ bytes: [UInt8], from address: RedisAddress, hiding secret: String? = nil, about key: String? = nil) {
         let text = String(decoding: bytes, as: UTF8.self)
         let isSecret = secret.map { !$0.isEmpty && text.contains($0) } ?? false
         let said = "\(address) says: \(isSecret ? "words with the password" : Self.quoted(bytes))"
@@ -34,7 +38,9 @@ struct RedisRefusal: Error, Hashable {
             endsConnection = true
         case "OOM": error = FleetStoreError(.full, said)
         case "MISCONF": error = FleetStoreError(.full, "\(said); it cannot save what is written")
-        case "WRONGTYPE": error = FleetStoreError(.damaged, "\(said); remove that key to begin anew")
+        case "WRONGTYPE":
+            let place = key.map { "\($0) or \(RedisScript.counter)" } ?? RedisScript.counter
+            error = FleetStoreError(.damaged, "\(said); what is under \(place) is not of this store; remove it")
         case "MOVED", "ASK":
             error = FleetStoreError(.invalid, Self.cluster(address))
             endsConnection = true
