@@ -7,6 +7,10 @@ import Android
 #else
 import Darwin
 #endif
+#if URLSession && os(Linux)
+// FoundationNetworking imports this module, which then owns the types of pthread for the compiler.
+import CDispatch
+#endif
 
 /// The thread of a store.
 enum RedisThread {
