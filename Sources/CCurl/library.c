@@ -63,9 +63,6 @@ static const char too_old[] = "libcurl is older than 7.68: install a newer one";
     FUNCTION(ccurl_api.easy_setopt, curl_easy_setopt) \
     FUNCTION(ccurl_api.easy_getinfo, curl_easy_getinfo) \
     FUNCTION(ccurl_api.easy_pause, curl_easy_pause) \
-    FUNCTION(ccurl_api.easy_perform, curl_easy_perform) \
-    FUNCTION(ccurl_api.easy_recv, curl_easy_recv) \
-    FUNCTION(ccurl_api.easy_send, curl_easy_send) \
     FUNCTION(ccurl_api.easy_strerror, curl_easy_strerror) \
     FUNCTION(ccurl_api.multi_init, curl_multi_init) \
     FUNCTION(ccurl_api.multi_cleanup, curl_multi_cleanup) \
@@ -79,6 +76,13 @@ static const char too_old[] = "libcurl is older than 7.68: install a newer one";
     FUNCTION(ccurl_api.share_setopt, curl_share_setopt) \
     FUNCTION(ccurl_api.share_cleanup, curl_share_cleanup)
 FUNCTIONS(CCURL_DECLARE)
+
+// Those for a connection that is none of HTTP. No transfer needs them.
+#define STREAM_FUNCTIONS(FUNCTION) \
+    FUNCTION(ccurl_api.easy_perform, curl_easy_perform) \
+    FUNCTION(ccurl_api.easy_recv, curl_easy_recv) \
+    FUNCTION(ccurl_api.easy_send, curl_easy_send)
+STREAM_FUNCTIONS(CCURL_DECLARE_OPTIONAL)
 
 // Those of the TLS libraries that it may be built with.
 #define TLS_FUNCTIONS(FUNCTION) \
@@ -135,7 +139,7 @@ static opening open_file(void **library) {
 
 static opening find_functions(void) {
     const ccurl_function functions[] = {FUNCTIONS(CCURL_ENTRY)};
-    const ccurl_function tls[] = {TLS_FUNCTIONS(CCURL_ENTRY)};
+    const ccurl_function others[] = {STREAM_FUNCTIONS(CCURL_ENTRY) TLS_FUNCTIONS(CCURL_ENTRY)};
     void *library = NULL;
     if (!ccurl_take_linked(functions, sizeof functions / sizeof *functions)) {
         opening found = open_file(&library);
@@ -143,8 +147,8 @@ static opening find_functions(void) {
         if (!ccurl_look_up(library, functions, sizeof functions / sizeof *functions)) return refuse(too_old);
     }
     // Linked libraries are part of a static program, and open in another one.
-    for (size_t i = 0; i < sizeof tls / sizeof *tls; i++)
-        if (!ccurl_take_linked(&tls[i], 1)) ccurl_look_up(library, &tls[i], 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!ccurl_take_linked(&others[i], 1)) ccurl_look_up(library, &others[i], 1);
     return OPEN;
 }
 

@@ -59,9 +59,6 @@ struct ccurl_api {
     ccurl_code (*easy_setopt)(void *, ccurl_option, ...);
     ccurl_code (*easy_getinfo)(void *, ccurl_info, ...);
     ccurl_code (*easy_pause)(void *, int);
-    ccurl_code (*easy_perform)(void *);
-    ccurl_code (*easy_recv)(void *, void *, size_t, size_t *);
-    ccurl_code (*easy_send)(void *, const void *, size_t, size_t *);
     const char *(*easy_strerror)(ccurl_code);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *);
@@ -74,6 +71,10 @@ struct ccurl_api {
     void *(*share_init)(void);
     int (*share_setopt)(void *, ccurl_share_option, ...);
     int (*share_cleanup)(void *);
+    // Those for a connection that is none of HTTP; NULL if this libcurl lacks them.
+    ccurl_code (*easy_perform)(void *);
+    ccurl_code (*easy_recv)(void *, void *, size_t, size_t *);
+    ccurl_code (*easy_send)(void *, const void *, size_t, size_t *);
     // Those of the TLS libraries that libcurl may be built with; NULL for the others.
     int (*openssl_init)(uint64_t, const void *);
     int (*openssl_has_pending)(const void *);

@@ -66,8 +66,10 @@ static ccurl_code prepare(void *easy, const char *url, long milliseconds, const 
 
 ccurl_stream *ccurl_stream_open(
     const char *url, long milliseconds, const char *authorities, ccurl_code *result, char words[CCURL_ERROR_SIZE]) {
-    *result = CCURLE_OUT_OF_MEMORY;
     words[0] = 0;
+    *result = CCURLE_NOT_BUILT_IN;
+    if (!ccurl_api.easy_perform || !ccurl_api.easy_recv || !ccurl_api.easy_send) return NULL;
+    *result = CCURLE_OUT_OF_MEMORY;
     ccurl_stream *stream = calloc(1, sizeof *stream);
     if (!stream) return NULL;
     stream->easy = ccurl_api.easy_init();
