@@ -69,14 +69,19 @@ struct RedisTroubleTests {
         let server = try await RedisServer()
         let store = RedisFleetStore(server.address)
         let revision = try await written([1], to: "a", in: store)
-        try await server.call("REPLICAOF", "127.0.0.1", "1")
+        // Its connection is kept: another one would be refused.
+        let administrator = RedisClient(
+            RedisLoop.Settings(
+                address: try RedisAddress(server.address), timeout: .seconds(20), idleTime: .seconds(600),
+                checkInterval: .seconds(3600)))
+        _ = try await administrator.answer(to: RedisCommand("REPLICAOF", "127.0.0.1", "1"), isRepeatable: false)
         let refused = await error { _ = try await store.write([2], to: "a", replacing: revision) }
         #expect(refused.kind == .refused)
         #expect(refused.message.contains("is a replica"))
         // Another connection sees it in the greeting.
         #expect(await storeProblem { try await store.read("a") } == .refused)
-        let before = RedisFleetStore(server.address)
-        #expect(await storeProblem { try await before.read("a") } == .refused)
+        _ = try await administrator.answer(to: RedisCommand("REPLICAOF", "NO", "ONE"), isRepeatable: false)
+        #expect(try await written([2], to: "a", replacing: revision, in: store) > revision)
     }
 
     @Test("a key of another type, and a hash that is no record, are damage")
