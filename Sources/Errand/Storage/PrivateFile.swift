@@ -81,7 +81,7 @@ package struct PrivateFile: Sendable {
     }
 
     /// Removes the file, if it exists.
-    func remove() throws(StorageError) {
+    package func remove() throws(StorageError) {
         // A file that belongs to another user was never used: it stays for a person to look at.
         if let status, status.owner != FileSystem.user { try refuseOthers(status) }
         // The draft of a process that was killed while writing is secret too. If it stays, the next write removes it.
@@ -94,6 +94,16 @@ package struct PrivateFile: Sendable {
             throw failure(.unwritable, "cannot be removed: \(error.words)")
         }
         syncFolder()
+    }
+
+    /// Removes the lock file, for the process that has locked it. It has to be its last act under the lock.
+    package func removeLock() throws(StorageError) {
+        do throws(SystemError) {
+            try FileSystem.remove(lockPath)
+        } catch {
+            guard error != .noSuchFile else { return }
+            throw failure(.unwritable, "cannot be removed: \(lockPath): \(error.words)")
+        }
     }
 
     /// Moves the file aside, for a person to look at, and returns an error that says so. Returns `nil` if another

@@ -10,8 +10,8 @@ import Foundation
 ///     let store = FileFleetStore(folder: "/var/lib/billing/fleet")
 ///
 /// Each record is a file, which is replaced atomically and synced to the disk; a file beside it is its lock. Files have
-/// mode 0600, and a missing folder is created with mode 0700. A removed record leaves a file of about a hundred bytes
-/// behind, which remembers its revision.
+/// mode 0600, and a missing folder is created with mode 0700. A removed record leaves no files behind: one file of the
+/// folder, `removed.record`, remembers the greatest revision of all of them.
 ///
 /// A process that is stopped in the middle of a write keeps the others from writing that record until it continues or
 /// ends: they wait for the `lockTimeout`, and fail with ``FleetStoreError/Kind/unreachable``. A damaged file is
@@ -51,22 +51,21 @@ public struct FileFleetStore: FleetStore {
         if Task.isCancelled { throw .cancelled }
         let file = file(for: key)
         return try await translating { () async throws(StorageError) in
-            guard let lock = try await FileLock.acquire(beside: file, within: lockTimeout) else {
-                throw file.failure(
-                    .unwritable, "cannot be locked: its folder is not writable, or its file system has no locks")
+            try await locking(file) { () async throws(StorageError) in
+                let old = try await file.onDisk { () throws(StorageError) in try Self.read(file, of: key) }
+                guard old?.revision == revision else { return .changed(old?.record) }
+                guard let bytes else { return try await remove(file, at: revision) }
+                return try await file.onDisk { () throws(StorageError) in
+                    var next = old?.revision.number
+                    if next == nil { next = try Self.lastRemoved(removed) }
+                    // Where nothing remembers a revision, somebody may have removed it. Others may still know the old
+                    // revisions, so the new ones begin with the time.
+                    let first = old == nil ? Self.microseconds : 0
+                    let revision = FleetRevision(max((next ?? 0) + 1, first))
+                    try file.write(RecordFile(key: key, revision: revision, bytes: bytes).data)
+                    return .written(revision)
+                }
             }
-            let outcome: Result<FleetWrite, StorageError>
-            do throws(StorageError) {
-                outcome = .success(
-                    try await file.onDisk { () throws(StorageError) in
-                        try Self.write(bytes, to: file, of: key, replacing: revision)
-                    })
-            } catch {
-                outcome = .failure(error)
-            }
-            // Behind a write that the disk hinders: work on one file is done in its order.
-            await lock.release()
-            return try outcome.get()
         }
     }
 
@@ -123,22 +122,60 @@ public struct FileFleetStore: FleetStore {
         return content
     }
 
-    /// Compares and writes, for the process with the lock.
-    private static func write(
-        _ bytes: [UInt8]?, to file: PrivateFile, of key: String, replacing revision: FleetRevision?
-    ) throws(StorageError) -> FleetWrite {
-        let old = try read(file, of: key)
-        guard old?.record?.revision == revision else { return .changed(old?.record) }
-        // Nothing to remove.
-        if bytes == nil, revision == nil { return .written(nil) }
-        // Where no file remembers a revision, somebody may have removed it. Others may still know the old revisions, so
-        // the new ones begin with the time.
-        let next = FleetRevision(old.map { $0.revision.number + 1 } ?? firstRevision)
-        try file.write(RecordFile(key: key, revision: next, bytes: bytes).data)
-        return .written(bytes == nil ? nil : next)
+    /// Runs `body` with the lock of a file.
+    private func locking(
+        _ file: PrivateFile, _ body: () async throws(StorageError) -> FleetWrite
+    ) async throws(StorageError) -> FleetWrite {
+        guard let lock = try await FileLock.acquire(beside: file, within: lockTimeout) else {
+            throw file.failure(
+                .unwritable, "cannot be locked: its folder is not writable, or its file system has no locks")
+        }
+        let outcome: Result<FleetWrite, StorageError>
+        do throws(StorageError) {
+            outcome = .success(try await body())
+        } catch {
+            outcome = .failure(error)
+        }
+        // Behind a write that the disk hinders: work on one file is done in its order.
+        await lock.release()
+        return try outcome.get()
     }
 
-    private static var firstRevision: UInt64 { UInt64(max(1, SystemTime.system.date.timeIntervalSince1970 * 1e6)) }
+    /// Removes a record and its lock, for the process with the lock.
+    private func remove(
+        _ file: PrivateFile, at revision: FleetRevision?
+    ) async throws(StorageError) -> FleetWrite {
+        guard let revision else { return .written(nil) }
+        return try await locking(removed) { () async throws(StorageError) in
+            try await file.onDisk { () throws(StorageError) in
+                if try revision.number > Self.lastRemoved(removed) {
+                    try removed.write(RecordFile(key: Self.removedKey, revision: revision, bytes: []).data)
+                }
+                try file.remove()
+                // The last act: from then on, another process can lock the file.
+                try file.removeLock()
+                return .written(nil)
+            }
+        }
+    }
+
+    // MARK: Revisions
+
+    /// No record has that key.
+    private static let removedKey = "removed records"
+
+    /// The file that has the greatest revision of all records that were removed.
+    private var removed: PrivateFile {
+        PrivateFile(
+            path: "\(folder)/removed.record", content: "the revisions of removed records in",
+            largest: RecordFile.longestHead)
+    }
+
+    private static func lastRemoved(_ file: PrivateFile) throws(StorageError) -> UInt64 {
+        try read(file, of: removedKey)?.revision.number ?? 0
+    }
+
+    private static var microseconds: UInt64 { UInt64(max(1, SystemTime.system.date.timeIntervalSince1970 * 1e6)) }
 
     private func translating<Value>(
         _ body: () async throws(StorageError) -> Value

@@ -6,8 +6,6 @@ import Foundation
 #endif
 
 /// What a file of a ``FileFleetStore`` holds: four lines of text, and the record.
-///
-/// A removed record leaves its revision behind, so that the next one under its key has a greater one.
 struct RecordFile: Equatable {
     private static let title = "errand-fleet-record 1"
     /// The most that the four lines take.
@@ -15,19 +13,17 @@ struct RecordFile: Equatable {
 
     let key: String
     let revision: FleetRevision
-    /// The record; `nil` if it was removed.
-    let bytes: [UInt8]?
+    let bytes: [UInt8]
 
-    /// The record; `nil` if it was removed.
-    var record: FleetRecord? { bytes.map { FleetRecord(bytes: $0, revision: revision) } }
+    var record: FleetRecord { FleetRecord(bytes: bytes, revision: revision) }
 
     /// The content of the file.
     var data: Data {
-        let head = "\(Self.title)\n\(key)\n\(revision.number) \(bytes == nil ? "removed" : "kept")\n"
-        return Data("\(head)\(String(Self.checksum(head, bytes ?? []), radix: 16))\n".utf8) + Data(bytes ?? [])
+        let head = "\(Self.title)\n\(key)\n\(revision.number) kept\n"
+        return Data("\(head)\(String(Self.checksum(head, bytes), radix: 16))\n".utf8) + Data(bytes)
     }
 
-    init(key: String, revision: FleetRevision, bytes: [UInt8]?) {
+    init(key: String, revision: FleetRevision, bytes: [UInt8]) {
         self.key = key
         self.revision = revision
         self.bytes = bytes
@@ -43,17 +39,11 @@ struct RecordFile: Equatable {
         }
         guard line() == Self.title, let key = line(), let state = line(), let checksum = line() else { return nil }
         let words = state.split(separator: " ")
-        guard words.count == 2, let number = words.first.flatMap({ UInt64($0) }) else { return nil }
-        let bytes: [UInt8]?
-        switch words[1] {
-        case "kept": bytes = Array(rest)
-        case "removed" where rest.isEmpty: bytes = nil
-        default: return nil
-        }
+        guard words.count == 2, let number = UInt64(words[0]), words[1] == "kept" else { return nil }
         guard UInt64(checksum, radix: 16) == Self.checksum("\(Self.title)\n\(key)\n\(state)\n", Array(rest)) else {
             return nil
         }
-        self.init(key: key, revision: FleetRevision(number), bytes: bytes)
+        self.init(key: key, revision: FleetRevision(number), bytes: Array(rest))
     }
 
     private static func checksum(_ head: String, _ bytes: [UInt8]) -> UInt64 {

@@ -72,6 +72,39 @@ import Testing
         #expect(await kind { try await store.read("b") } == .damaged)
     }
 
+    @Test("F15: records that were removed leave no files, and their revisions never come again")
+    func removedRecords() async throws {
+        var last = FleetRevision(0)
+        for number in 0..<20 {
+            for key in ["limit", "node/\(number)"] {
+                guard case .written(let next?) = try await store.write([1], to: key, replacing: nil) else {
+                    throw CancellationError()
+                }
+                if key == "limit" {
+                    #expect(last < next)
+                    last = next
+                }
+                #expect(try await store.write(nil, to: key, replacing: next) == .written(nil))
+                #expect(try await store.read(key) == nil)
+            }
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path("fleet"))
+        #expect(Set(left) == ["removed.record", "removed.record.lock"])
+    }
+
+    @Test("F15: what remembers the revisions of removed records is not overwritten when it is damaged")
+    func damagedRevisions() async throws {
+        for _ in 0..<2 {
+            guard case .written(let next?) = try await store.write([1], to: "limit", replacing: nil) else {
+                throw CancellationError()
+            }
+            _ = try await store.write(nil, to: "limit", replacing: next)
+        }
+        try put(Data("?".utf8), at: scratch.path("fleet/removed.record"))
+        #expect(await kind { try await store.write([1], to: "limit", replacing: nil) } == .damaged)
+        #expect(try await store.read("limit") == nil)
+    }
+
     @Test("revisions grow even if somebody has removed all files")
     func removedFiles() async throws {
         var last = FleetRevision(0)
