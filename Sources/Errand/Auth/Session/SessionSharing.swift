@@ -43,7 +43,7 @@ extension SessionState {
     private mutating func findOther(_ saved: SavedSession?) -> [Action] {
         guard history.isSaved else { return [] }
         guard let saved else {
-            return replaceSession(with: nil, isSaved: true, because: SessionExpiry(.signedOut)) + [.send(.signedOut)]
+            return replaceSession(with: nil, isSaved: true, because: .endedElsewhere) + [.send(.signedOut)]
         }
         let expiry = SessionExpiry(.otherSession)
         return replaceSession(with: saved, isSaved: true, because: expiry) + [.send(.signedIn)]
@@ -124,4 +124,10 @@ extension SessionState {
         history.savedRevision = nil
         return [.send(.notSaved(error))]
     }
+}
+
+extension SessionExpiry {
+    /// What is saved does not say why it is gone.
+    static let endedElsewhere = SessionExpiry(
+        .signedOut, message: "in another process; or the server has refused to refresh the token there")
 }

@@ -33,7 +33,7 @@ struct SavedElsewhereTests {
             here.live.add(listener)
             await there.signOut()
             try await clock.sleep(for: .milliseconds(1))
-            #expect(listener.ends.value == [.init(session, .signedOut)])
+            #expect(listener.ends.value == [.init(session, because: .sessionExpired(.endedElsewhere))])
             #expect(await here.isSignedIn == false)
             #expect(await first(2, of: events) == [.signedIn, .signedOut])
         }

@@ -64,11 +64,12 @@ struct SessionLearningTests {
     func ended() {
         var state = saved
         _ = state.startRefresh(1, of: ann.id)
-        let expiry = SessionExpiry(.signedOut)
+        let expiry = SessionExpiry.endedElsewhere
         #expect(
             state.learn(nil, at: date) == [
                 .cancelRefresh, .resume(1, .failure(.sessionExpired(expiry))), .send(.signedOut),
             ])
+        #expect(expiry.description.contains("the server has refused"), "it is not known which of them")
         #expect(state.status(of: ann.id, at: date) == .ended(expiry))
         state = saved
         #expect(state.learn(bob, at: date) == [.send(.signedIn)])

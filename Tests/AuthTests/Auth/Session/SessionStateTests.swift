@@ -349,7 +349,7 @@ private let readings: [Transition] = [
         isSaved: true, .resume(1, .success(newerByOtherClock.token)), .send(.refreshed)),
     Transition(
         "T15: another process has signed out", .savedAndReplaced, { $0.find(nil, by: 1, at: date) },
-        .ended(signedOut), .resume(1, failed(signedOut)), .send(.signedOut)),
+        .ended(.endedElsewhere), .resume(1, failed(.endedElsewhere)), .send(.signedOut)),
     Transition(
         "T15: somebody else has signed in in another process", .savedAndReplaced,
         { $0.find(bob, by: 1, at: date) }, .ended(otherSession), of: bob, isSaved: true,
