@@ -5,7 +5,8 @@ extension Fleet {
     public struct Snapshot: Sendable, Hashable {
         /// The name of this node.
         public let node: String
-        /// How long this node may use what it owns if it cannot renew its record any more; `nil` if it may not.
+        /// How long this node may use what it owns if it cannot renew its record any more; `nil` if it may not, or if
+        /// it has no record because it owns nothing.
         public let timeLeft: Duration?
         /// How long ago the store has responded last to a request of this node; `nil` if it never has.
         public let sinceContact: Duration?

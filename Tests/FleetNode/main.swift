@@ -4,12 +4,12 @@ import Foundation
 
 // A node of a fleet, for tests and measurements that need several processes:
 //
-//     FleetNode STORE PERMITS PERIOD LIFETIME TASKS SECONDS FILE
+//     FleetNode STORE PERMITS PERIOD LIFETIME TASKS SECONDS FILE [RATE]
 //
 // It calls with as many tasks as TASKS for SECONDS, under a limit of PERMITS per PERIOD milliseconds, and writes a line
 // to FILE for each call: the instants directly before and after its permit was used, in nanoseconds. STORE is a folder,
-// or the address of an etcd. TASKS may be several numbers with commas between them, which apply one after the other. It
-// prints "ready".
+// or the address of an etcd or a Redis. TASKS may be several numbers with commas between them, which apply one after
+// the other. The clock of the node runs at RATE, which is 1 for one that is right. It prints "ready".
 //
 //     FleetNode stop STORE LIFETIME SHAPE SERVER PLACE
 //
@@ -21,7 +21,8 @@ import Foundation
 // second. Without a STORE, which is empty then, it has a limiter of its own.
 
 func store(_ text: String) -> any FleetStore {
-    text.hasPrefix("http") ? EtcdFleetStore([text]) : FileFleetStore(folder: text)
+    if text.hasPrefix("redis") { return RedisFleetStore(text) }
+    return text.hasPrefix("http") ? EtcdFleetStore([text]) : FileFleetStore(folder: text)
 }
 
 func now() -> Instant {
@@ -70,7 +71,8 @@ if arguments.first == "speed" {
     try await run.run(from: Instant(nanoseconds: start), for: .seconds(seconds))
     exit(0)
 }
-guard arguments.count == 7 else { exit(64) }
+guard arguments.count == 7 || arguments.count == 8 else { exit(64) }
+let time = SkewedTime(rate: arguments.count == 8 ? Double(arguments[7]) ?? 1 : 1)
 let numbers = arguments.map { Int($0) ?? 1 }
 let loads = arguments[4].split(separator: ",").compactMap { Int($0) }
 guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
@@ -78,11 +80,12 @@ guard FileManager.default.createFile(atPath: arguments[6], contents: nil),
 else { exit(66) }
 let stamper = Stamper(file: file)
 let fleet = Fleet(
-    store: store(arguments[0]), name: "test", lifetime: .milliseconds(numbers[3]))
+    store: store(arguments[0]), name: "test", lifetime: .milliseconds(numbers[3]), time: time)
 let client = APIClient("https://api.example.com") {
     $0.transport = stamper
     $0.limiter = fleet.limiter("api", .requests(numbers[1], per: .milliseconds(numbers[2])))
     $0.timeout = nil
+    $0.time = time
 }
 let start = now()
 let end = start.advanced(by: .seconds(numbers[5]))

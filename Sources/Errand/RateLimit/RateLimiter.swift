@@ -210,6 +210,9 @@ public final class RateLimiter: Sendable {
         for waiter in refused { waiter.admission.complete(.failure(reason)) }
     }
 
+    /// Notes what calls wait for besides the limit, for the error of those whose deadline comes before their permits.
+    package func noteHindrance(_ message: String?) { state.withLock { $0.hindrance = message } }
+
     /// Pauses the limiter until `instant`, by the clock of its time source: it grants no permits until then. A pause
     /// that ends before the current one changes nothing.
     ///
@@ -285,8 +288,10 @@ public final class RateLimiter: Sendable {
 
     /// Waits until the waiter is served, and returns when that was.
     private func permit(for waiter: WaitingLine.Waiter, in scope: CallScope) async throws(ServiceError) -> Instant {
-        let alarm = time.schedule(at: waiter.deadline, for: .sleeper("a permit of the rate limiter")) { [time] in
-            waiter.admission.complete(.failure(.waitTooLong(time.now.duration(to: waiter.deadline))))
+        let alarm = time.schedule(at: waiter.deadline, for: .sleeper("a permit of the rate limiter")) { [self] in
+            let hindrance = state.withLock { $0.hindrance }
+            let wait = time.now.duration(to: waiter.deadline)
+            waiter.admission.complete(.failure(.waitTooLong(wait, because: hindrance)))
         }
         defer { alarm.cancel() }
         serve()
@@ -360,7 +365,7 @@ public final class RateLimiter: Sendable {
 }
 
 extension ServiceError {
-    fileprivate static func waitTooLong(_ wait: Duration) -> ServiceError {
-        .rateLimited(RateLimited(retryAfter: max(wait, .zero)))
+    fileprivate static func waitTooLong(_ wait: Duration, because message: String? = nil) -> ServiceError {
+        .rateLimited(RateLimited(retryAfter: max(wait, .zero), message: message))
     }
 }

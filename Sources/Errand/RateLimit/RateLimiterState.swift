@@ -9,6 +9,8 @@ extension RateLimiter {
         var service: (instant: Instant, alarm: Alarm?)?
         /// Why no permits are granted now, for a source that has none to expect.
         private var refusal: ServiceError?
+        /// What calls wait for besides the limit; `nil` if for nothing.
+        var hindrance: String?
         /// The end of the pause; no waiter is served before.
         private var pausedUntil: Instant?
         /// Whether the server has refused a request, for or during the pause.

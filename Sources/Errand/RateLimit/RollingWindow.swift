@@ -42,6 +42,11 @@ package struct RollingWindow: Sendable {
         outstanding - entries.prefix { $0.at <= now }.reduce(0) { $0 + $1.count }
     }
 
+    /// Returns how many permits come back after that instant.
+    package func out(after instant: Instant) -> Int {
+        entries.reversed().prefix { $0.at > instant }.reduce(0) { $0 + $1.count }
+    }
+
     /// Returns when the next permits come back; `nil` if none are out.
     package func nextReturn(after now: Instant) -> Instant? {
         entries.first { $0.at > now }?.at

@@ -25,19 +25,15 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 /// have been made: it fails with ``FleetStoreError/Kind/unreachable``.
 ///
 /// Reads and writes go through the cluster's majority, so each node of a fleet sees the same. A watch is a connection
-/// that is silent while nothing changes. The record is also read once in 30 seconds, because a watch that has lost its
-/// member is silent too. When the cluster has compacted what a watch has missed, the record is read again.
+/// that is silent while nothing changes. When the cluster has compacted what a watch has missed, the record is read
+/// again.
 ///
 /// A user has a password, which travels over https only, or stays on this machine. It is exchanged for tokens, and
 /// again when they expire. The gateway takes no client certificate as a user: one in the `transport` only opens the
 /// connection. Addresses with `http` work, and anybody on the way can read and change what is sent.
 public final class EtcdFleetStore: FleetStore {
-    /// The interval of the reads beside a watch.
-    package static let readInterval = Duration.seconds(30)
-
     private let gateway: EtcdGateway
     private let timeout: Duration
-    private let interval: Duration
 
     /// Creates a store.
     ///
@@ -52,23 +48,19 @@ public final class EtcdFleetStore: FleetStore {
         _ addresses: [String], credentials: EtcdCredentials? = nil, timeout: Duration = .seconds(5),
         transport: (any Transport)? = nil
     ) {
-        self.init(
-            addresses, credentials: credentials, timeout: timeout, transport: transport,
-            readingEvery: Self.readInterval)
+        self.init(addresses, beginningAt: nil, credentials: credentials, timeout: timeout, transport: transport)
     }
 
-    /// Creates a store that reads beside each watch at that interval, and asks the member with that index first; `nil`
-    /// for any of them.
+    /// Creates a store that asks the member with that index first; `nil` for any of them.
     package init(
-        _ addresses: [String], beginningAt first: Int? = nil, credentials: EtcdCredentials? = nil, timeout: Duration,
-        transport: (any Transport)? = nil, readingEvery interval: Duration = readInterval
+        _ addresses: [String], beginningAt first: Int?, credentials: EtcdCredentials? = nil, timeout: Duration,
+        transport: (any Transport)? = nil
     ) {
         let members = EtcdMembers(
             addresses, beginningAt: first ?? Int(SystemTime.system.random() % UInt64(max(1, addresses.count))),
             hasCredentials: credentials != nil, timeout: timeout, transport: transport)
         gateway = EtcdGateway(members, credentials: credentials)
         self.timeout = timeout
-        self.interval = interval
     }
 
     #if os(Linux)
@@ -115,19 +107,17 @@ public final class EtcdFleetStore: FleetStore {
 
     /// Returns the record now, and after each change.
     public func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> {
-        RecordStream.following { [gateway, timeout, interval] pass throws(FleetStoreError) in
+        RecordStream.following { [gateway, timeout] pass throws(FleetStoreError) in
             try FleetRecordRules.check(key)
-            try await EtcdWatch(
-                of: key, by: gateway, within: timeout, readingEvery: interval, pass: pass
-            ).run()
+            try await EtcdWatch(of: key, by: gateway, within: timeout, pass: pass).run()
         }
     }
 
     /// Returns what an operator should know about the cluster: members that cannot be reached or have raised an alarm,
     /// and versions with known faults. It calls each member once.
     ///
-    /// Versions 3.4 before 3.4.31 and 3.5 before 3.5.13 can lose the events of a watch, and can end a lease early. The
-    /// store reads beside each watch, so a change that was lost is found within half a minute.
+    /// Versions 3.4 before 3.4.31 and 3.5 before 3.5.13 can lose the events of a watch, and can end a lease early. A
+    /// fleet reads beside each watch, so it finds a change that was lost in little more than half a minute.
     public func warnings() async -> [String] {
         await gateway.statuses().flatMap { address, status -> [String] in
             switch status {

@@ -1,17 +1,15 @@
 import Errand
 
-/// One watch of a record: a read, then the events after it, and reads beside them.
+/// One watch of a record: a read, then the events after it.
 ///
 /// - The read says the revision of the whole store, and the watch begins with the next: nothing lies between.
 /// - Events come in order. What is older than what was passed on is left out.
 /// - A watch that ends is followed by another read: the member was stopped, or the cluster has compacted what the watch
 ///   has missed (`compact_revision`).
 /// - A watch ends when its member is given up: with the first request that it does not answer, whoever has sent it.
-/// - A watch that is dead looks like an idle one. So the record is read beside it; if that finds what the watch has not
-///   brought a moment later, the watch is dead and begins again.
 struct EtcdWatch: Sendable {
-    /// How long an event may take longer than a read.
-    private static let delay = Duration.seconds(2)
+    /// A watch that ends within this time has ended at once.
+    private static let shortest = Duration.seconds(2)
     /// The pauses before the next watch, if one after the other ends at once.
     private static let pauses: [Duration] = [.milliseconds(100), .milliseconds(500), .seconds(2), .seconds(5)]
 
@@ -39,19 +37,13 @@ struct EtcdWatch: Sendable {
     private let key: String
     private let gateway: EtcdGateway
     private let timeout: Duration
-    /// The interval of the reads beside the watch.
-    private let interval: Duration
     private let pass: RecordStream.Pass
     private let state = State()
 
-    init(
-        of key: String, by gateway: EtcdGateway, within timeout: Duration, readingEvery interval: Duration,
-        pass: @escaping RecordStream.Pass
-    ) {
+    init(of key: String, by gateway: EtcdGateway, within timeout: Duration, pass: @escaping RecordStream.Pass) {
         self.key = key
         self.gateway = gateway
         self.timeout = timeout
-        self.interval = interval
         self.pass = pass
     }
 
@@ -67,7 +59,7 @@ struct EtcdWatch: Sendable {
             note(record, at: revision)
             let start = SystemTime.system.now
             try await follow(from: revision + 1)
-            let isShort = start.duration(to: SystemTime.system.now) < Self.delay
+            let isShort = start.duration(to: SystemTime.system.now) < Self.shortest
             failures = isShort ? failures + 1 : 0
             try await sleep(for: Self.pauses[min(failures, Self.pauses.count - 1)])
         }
@@ -89,15 +81,16 @@ struct EtcdWatch: Sendable {
     private func follow(from revision: UInt64) async throws(FleetStoreError) {
         state.passed.withLock { ($0.isOpen, $0.member) = (false, nil) }
         let givenUp = gateway.givenUpMembers
-        let end = await withTaskGroup(of: End.self) { group in
+        let end = await withTaskGroup(of: End?.self) { group in
             group.addTask { await readEvents(from: revision) }
             group.addTask {
                 for await member in givenUp where member == state.passed.withLock({ $0.member }) { return .again }
                 return .failed(.cancelled)
             }
-            group.addTask { await readBeside() }
+            group.addTask { await expectBeginning() }
             defer { group.cancelAll() }
-            return await group.next() ?? .again
+            for await case let end? in group { return end }
+            return .again
         }
         if case .failed(let error) = end { throw error }
     }
@@ -147,25 +140,16 @@ struct EtcdWatch: Sendable {
         }
     }
 
-    /// Reads beside the watch, and returns if the watch is dead.
-    private func readBeside() async -> End {
+    /// Gives the member up if it has not begun the watch in time.
+    private func expectBeginning() async -> End? {
         do throws(FleetStoreError) {
             try await sleep(for: timeout)
-            guard state.passed.withLock({ $0.isOpen }) else {
-                gateway.abandonMember()
-                return .again
-            }
-            while true {
-                try await sleep(for: interval)
-                let (record, _) = try await gateway.read(key)
-                let last = state.passed.withLock { $0.record }
-                if last == .some(record) { continue }
-                try await sleep(for: Self.delay)
-                if state.passed.withLock({ $0.record }) == last { return .again }
-            }
         } catch {
             return .failed(error)
         }
+        if state.passed.withLock({ $0.isOpen }) { return nil }
+        gateway.abandonMember()
+        return .again
     }
 
     private func sleep(for pause: Duration) async throws(FleetStoreError) {

@@ -23,6 +23,12 @@ struct LimitNode {
         var waiting = 0
         /// The cost of the first waiter.
         var cost = 1
+        /// The permits that were taken in the last lifetime.
+        var recent = 0
+        /// The permits that come back soon enough for calls to wait for them.
+        var dueSoon = 0
+        /// The same for calls of a node that has asked others a short while ago.
+        var dueLater = 0
         /// When the next permits come back; `nil` if none are out.
         var nextReturn: Instant?
         /// The end of the limiter's pause; `nil` if there is none.
@@ -42,7 +48,7 @@ struct LimitNode {
         /// When to look again, if nothing happens before; `nil` for never.
         var due: Instant?
 
-        fileprivate mutating func look(at instant: Instant?) {
+        mutating func look(at instant: Instant?) {
             due = [due, instant].compactMap { $0 }.min()
         }
     }
@@ -69,10 +75,7 @@ struct LimitNode {
     /// The pause as it was known before the write that is under way.
     private var pauseBefore = SharedPause()
     private var lowering = LoweredLimit()
-    private var lastShare = Int.max
-    /// Since when the node has had its place in the order of the nodes.
-    private var turnStart = Instant.zero
-    private var lastGift = Instant(nanoseconds: .min)
+    private var moves = PermitMoves()
     /// A record with another period by which no node owns anything, and since when this one has known it.
     private var unowned: (revision: FleetRevision?, since: Instant)?
     /// When permits have moved last, from or to any node, as far as this one has seen.
@@ -101,7 +104,8 @@ struct LimitNode {
     mutating func rename(to id: String) {
         self.id = id
         if attempt != nil { pause = pauseBefore }
-        (attempt, hasJoined, lastShare) = (nil, false, .max)
+        (attempt, hasJoined) = (nil, false)
+        moves.begin()
     }
 
     /// Accepts other settings. The node joins again with them.
@@ -130,7 +134,7 @@ struct LimitNode {
         if record?.owners != seen.owners { lastMove = now }
         (hasRead, attempt) = (true, nil)
         (record, revision) = (seen, seenRevision)
-        if before == 0, owned > 0 { turnStart = now }
+        moves.see(seen, of: id, owned: before, at: now)
         lowering.see(seen, at: now)
     }
 
@@ -179,7 +183,7 @@ struct LimitNode {
     ///   - random: Marks a pause that this node announces.
     mutating func step(_ need: Need, gone: Set<String> = [], at now: Instant, random: UInt64 = 0) -> Step {
         guard hasRead else { return Step() }
-        if let attempt { return Step(write: attempt, share: lastShare) }
+        if let attempt { return Step(write: attempt, share: moves.share) }
         isStarving = false
         if now < emptyUntil, record == nil || isOutdated { return Step(share: 0, due: emptyUntil) }
         isOutdated = false
@@ -192,16 +196,13 @@ struct LimitNode {
         var next = before
         var step = Step()
         next.release(gone.subtracting([id]))
-        let needed = min(settings.permits, need.out + need.waiting)
-        if needed > 0 { join(&next) }
+        if need.out + need.waiting > 0 { join(&next) }
         let isRefused = pause.step(
             need.pausedUntil, isRefused: need.isRefused, in: &next, &step.pause, at: now, random: random)
         if let settings = settings.lowering {
             step.look(at: lowering.step(settings, isRefused: isRefused, of: id, in: &next, at: now))
         }
-        ask(for: min(next.permits, needed), need, in: &next)
-        share(min(next.permits, needed), need, in: &next, &step, at: now)
-        lastShare = step.share
+        moves.apply(need, of: id, settings, in: &next, replacing: record, &step, at: now)
         noteStarving(need, in: next, &step, at: now)
         next.note(settings.lifetime, of: id)
         let isWritten = next != before
@@ -231,7 +232,7 @@ struct LimitNode {
                 (unowned, due) = ((revision, since), end)
             }
         }
-        lastShare = 0
+        moves.shareNothing()
         guard next != old else { return Step(share: 0, due: due) }
         (attempt, pauseBefore) = (next, pause)
         return Step(write: next, share: 0, due: due)
@@ -290,111 +291,5 @@ extension LimitNode {
         let end = max(since, lastMove).advanced(by: settings.period * 2)
         isStarving = end <= now
         if !isStarving { step.look(at: end) }
-    }
-
-    /// Takes free permits, and writes how many more are needed.
-    private func ask(for needed: Int, _ need: Need, in next: inout LimitRecord) {
-        let mine = next.owned(by: id)
-        guard needed > mine else {
-            // A node that looks as if its calls waited would be given what it does not need.
-            if let node = next.node(id), node.isShort { next.update(id) { $0.wants = needed } }
-            return
-        }
-        let othersWait = next.nodes.contains { $0.id != id && $0.isShort }
-        var probe = next
-        probe.update(id) { node in
-            node.wants = needed
-            node.cost = max(1, need.cost)
-            node.weight = settings.weight
-        }
-        // More than is needed now, so that growing demand does not ask for permits one by one. Others get what they
-        // need when they need it.
-        var wish = max(needed * 2 - mine, next.free / 4)
-        if othersWait, next.free > 0 { wish = probe.target(of: id) - mine }
-        let taken = max(0, min(next.free, wish))
-        let missing = needed > mine + taken
-        guard taken > 0 || missing else { return }
-        let permits = next.permits
-        next.free -= taken
-        next.update(id) { node in
-            node.owned += taken
-            // Others decide by it only while the node has less than that. Each call of another cost would change the
-            // record if it were always written.
-            if node.owned < max(node.cost, need.cost) { node.cost = max(1, need.cost) }
-            node.weight = settings.weight
-            // Rounded, so that each further waiter does not change the record.
-            if !missing {
-                node.wants = 0
-            } else if node.wants < needed || node.wants / 4 > needed {
-                node.wants = needed.roundedUp(to: permits)
-            }
-        }
-    }
-
-    /// Gives away what others are to have, and finds out how much the node may use.
-    private mutating func share(
-        _ needed: Int, _ need: Need, in next: inout LimitRecord, _ step: inout Step, at now: Instant
-    ) {
-        let mine = next.owned(by: id)
-        let isOwed = next.free < 0
-        // Waiters that leave do not report it.
-        let recheck = now.advanced(by: max(settings.period, .milliseconds(200)))
-        guard mine > 0, isOwed || next.nodes.contains(where: { $0.id != id && $0.isShort }) else {
-            // The record should not say for long that there are any.
-            if next.node(id)?.isShort == true { step.look(at: recheck) }
-            return
-        }
-        // What the others can have is what this node does not need.
-        var view = next
-        view.update(id) { node in
-            node.owned = min(mine, needed)
-            node.wants = needed > mine ? max(needed, node.wants) : needed
-            node.cost = max(1, need.cost)
-        }
-        // Most of the work of a step, so it is done once.
-        var targets = view.targets()
-        let turn = turnLength(in: view, targets)
-        let isOver = turn.map { now >= turnStart.advanced(by: $0) } ?? false
-        if isOver {
-            view.moveToEnd(id)
-            targets = view.targets()
-        }
-        let mayKeep = view.nodes.firstIndex { $0.id == id }.map { targets[$0] } ?? 0
-        step.share = mayKeep
-        let surplus = mine - mayKeep
-        let giveable = min(surplus, need.unused)
-        if surplus > 0 {
-            step.look(at: need.nextReturn)
-        } else if let turn {
-            // Once it is over, a node that still has less than it may keep waits for the others to change the record,
-            // or for its own waiters to leave.
-            step.look(at: isOver ? recheck : turnStart.advanced(by: turn))
-        }
-        guard giveable > 0 else { return }
-        // Small gifts are collected for a fifth of a period, unless somebody has nothing.
-        let rest = lastGift.advanced(by: settings.period / 5)
-        let isWorthwhile =
-            giveable == surplus || giveable > next.permits / 10 || now >= rest
-            || next.nodes.contains { $0.id != id && $0.isShort && $0.owned < $0.cost }
-        guard isWorthwhile else {
-            step.look(at: rest)
-            return
-        }
-        next.give(giveable, of: id, towards: targets, of: view)
-        if isOver, next.node(id) != nil { next.moveToEnd(id) }
-        if next != record { (lastGift, turnStart) = (now, isOver ? now : turnStart) }
-    }
-
-    /// Returns how long this node keeps its place when others with waiters have less; `nil` if none of them do.
-    private func turnLength(in view: LimitRecord, _ targets: [Int]) -> Duration? {
-        guard let mine = view.nodes.firstIndex(where: { $0.id == id }), targets[mine] > 0 else { return nil }
-        let rivals = view.nodes.indices.filter { view.nodes[$0].id != id && view.nodes[$0].isShort }
-        let hasStarving = rivals.contains { targets[$0] < min(view.nodes[$0].cost, view.nodes[$0].wants) }
-        if hasStarving { return settings.period }
-        let isAhead = rivals.contains { index in
-            view.nodes[index].weight == view.nodes[mine].weight && targets[index] < targets[mine]
-                && targets[index] < view.nodes[index].wants
-        }
-        return isAhead ? max(settings.period * 30, .seconds(30)) : nil
     }
 }

@@ -19,6 +19,8 @@ struct OwnedPermits: PermitSource {
     /// The permits of the whole limit, and its period, for bounds.
     private var limit: Int
     private let period: Duration
+    private let grace: Duration
+    private let lifetime: Duration
     private let isSmooth: Bool
     /// The name under which the node owns them.
     private var owner: String
@@ -30,6 +32,8 @@ struct OwnedPermits: PermitSource {
     init(_ settings: SharedLimitSettings, owner: String) {
         limit = max(1, settings.permits)
         period = settings.period
+        grace = settings.grace
+        lifetime = settings.lifetime
         isSmooth = settings.isSmooth
         self.owner = owner
         window = RollingWindow(permits: 0, period: period, isSmooth: isSmooth)
@@ -68,6 +72,22 @@ struct OwnedPermits: PermitSource {
 
     /// Returns how many permits are not out: what may be given to another node.
     func unused(at now: Instant) -> Int { max(0, window.permits - window.out(at: now)) }
+
+    /// Returns how many permits were taken in the last lifetime, and are out.
+    func recent(at now: Instant) -> Int {
+        min(window.out(after: now.advanced(by: max(.zero, period - lifetime))), window.permits)
+    }
+
+    /// Returns how many permits come back within that time.
+    private func due(in wait: Duration, at now: Instant) -> Int {
+        max(0, window.out(at: now) - window.out(after: now.advanced(by: wait)))
+    }
+
+    /// Returns how many permits come back soon enough for calls to wait for them.
+    func dueSoon(at now: Instant) -> Int { due(in: grace, at: now) }
+
+    /// Returns the same for calls of a node that has asked others a short while ago.
+    func dueLater(at now: Instant) -> Int { due(in: grace * 2, at: now) }
 
     /// Returns when the next permits come back; `nil` if none are out.
     func nextReturn(after now: Instant) -> Instant? { window.nextReturn(after: now) }
@@ -127,6 +147,8 @@ extension LimitNode.Need {
     /// What a node needs whose calls do not wait.
     init(_ permits: OwnedPermits, at now: Instant) {
         self.init(
-            out: permits.out(at: now), unused: permits.unused(at: now), nextReturn: permits.nextReturn(after: now))
+            out: permits.out(at: now), unused: permits.unused(at: now), recent: permits.recent(at: now),
+            dueSoon: permits.dueSoon(at: now), dueLater: permits.dueLater(at: now),
+            nextReturn: permits.nextReturn(after: now))
     }
 }

@@ -6,47 +6,31 @@ import Errand
 /// brings the records of others. When the limiter is released, its permits come here: the loop returns those that are
 /// not out, and the others when they are back. A limiter that is made before then goes on with them.
 actor SharedLimit {
-    /// What others may read at any moment.
-    private struct Published {
-        var record: LimitRecord?
-        var problem: FleetProblem?
-        var activity = LimitActivity()
-        var terms: LimitTerms
-        /// The limiter, and its number; `nil` before the first.
-        var limiter: WeakLimiter?
-        var number = 0
-        /// What the limiter has left; `nil` while it is used.
-        var rest: Rest?
-        /// When the work ends at the latest because the program leaves the fleet, for all runs up to that one.
-        var leaving: (run: Int, end: Instant)?
-        var hasReturnedAll = false
-        /// Whether calls wait, and nothing comes.
-        var isStarving = false
-    }
-
-    /// What remains of a limiter.
-    private struct Rest {
-        var permits: OwnedPermits
-        var pausedUntil: Instant?
-    }
-
     /// What the watch has found last.
     private enum Report {
         case record(FleetRecord)
         case none
     }
 
+    /// How long the store may take for its first answer before that is a problem.
+    private static let silence = Duration.seconds(1)
+
     nonisolated let name: String
     nonisolated let key: String
     private nonisolated let store: any FleetStore
-    private nonisolated let member: Member
-    private nonisolated let time: any TimeSource
-    private nonisolated let published: Lock<Published>
+    nonisolated let member: Member
+    nonisolated let time: any TimeSource
+    nonisolated let published: Lock<Published>
     private nonisolated let wakeUp = WakeUp()
     private var node: LimitNode
     private var runNumber = 0
     private var report: Report?
+    private var reports = 0
     private var conflicts = 0
+    /// Whether calls fail that would have to wait.
+    private var isRefusing = false
+    /// Since when the first answer of the store is waited for.
+    private var silentSince: Instant?
     /// When the next permits come back, as far as is known.
     private var nextReturn: Instant?
     /// Whether writes that were refused may succeed by now, so that calls wait for the next one.
@@ -105,6 +89,7 @@ actor SharedLimit {
     /// the fleet.
     func run(_ number: Int) async {
         runNumber = number
+        silentSince = time.now
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watch() }
             while await work() { await wakeUp.wait() }
@@ -126,33 +111,6 @@ actor SharedLimit {
         let end = time.now.advanced(by: wait)
         published.withLock { $0.leaving = (run, end) }
         look()
-    }
-
-    /// Whether a limiter is used, or is being released at this moment.
-    nonisolated var isUsed: Bool { published.withLock { $0.number > 0 && $0.rest == nil } }
-
-    /// Whether the last run has returned all permits.
-    nonisolated var hasReturnedAll: Bool { published.withLock { $0.hasReturnedAll } }
-
-    /// Whether calls wait, and nothing comes: the owners of the permits may be gone.
-    nonisolated var isStarving: Bool { published.withLock { $0.isStarving } }
-
-    nonisolated var nodes: Nodes {
-        published.withLock { published in
-            guard let record = published.record else { return Nodes() }
-            return Nodes(ids: record.nodes.map(\.id), lifetime: .nanoseconds(record.lifetime))
-        }
-    }
-
-    nonisolated var snapshot: Fleet.LimitSnapshot {
-        let now = time.now
-        let standing = member.standing
-        return published.withLock { published in
-            Fleet.LimitSnapshot(
-                name: name, key: key, record: published.record, node: standing.id, isValid: now < standing.end,
-                isStarving: published.isStarving, activity: published.activity, at: now,
-                problem: published.problem?.message)
-        }
     }
 }
 
@@ -238,8 +196,10 @@ extension SharedLimit {
         node.change(terms.settings)
         guard let limiter else { return returnRest(as: standing, at: now) }
         let demand = limiter.demand
+        noteNeed(isWaiting: demand.waiting > 0, standing, at: now)
         var gone: Set<String> = []
         var due = leavingEnd
+        if let end = silentSince?.advanced(by: Self.silence), !node.hasRead, end > now { due = min(due ?? end, end) }
         for id in nodes.ids {
             guard let instant = member.gone(id)?.advanced(by: node.takeover) else { continue }
             if instant <= now { gone.insert(id) } else { due = min(due ?? instant, instant) }
@@ -277,6 +237,7 @@ extension SharedLimit {
     /// Returns the record that gives up what a released limiter has left and is not out.
     private func returnRest(as standing: Member.Standing, at now: Instant) -> LimitRecord? {
         var due = leavingEnd
+        noteNeed(isWaiting: false, standing, at: now)
         // Under the lock, because another limiter may take over what is left at any moment.
         let write: LimitRecord? = published.withLock { published in
             // It is being released at this moment.
@@ -295,6 +256,13 @@ extension SharedLimit {
         publish()
         wakeUp.setAlarm(at: due, time)
         return write
+    }
+
+    private func noteNeed(isWaiting: Bool, _ standing: Member.Standing, at now: Instant) {
+        // Calls that are refused do not wait, but they wait to be accepted again.
+        let needsNode = isWaiting || isRefusing || node.isWriting || node.record?.node(standing.id) != nil
+        published.withLock { $0.needsNode = needsNode }
+        if needsNode, now >= standing.end { member.live() }
     }
 
     private func noteStarving() {
@@ -318,12 +286,15 @@ extension SharedLimit {
         let (terms, isValid) = (published.withLock { $0.terms }, time.now < member.standing.end)
         let conflict = node.record.flatMap { $0.conflict(with: terms.settings, name: name) }
         let troubles = member.troubles
-        let own = troubles.lasting(key)
         let wait = node.record.flatMap { $0.wait(with: terms.settings, name: name) }
-        let problem = (conflict ?? wait).map { FleetProblem($0) } ?? (own ?? troubles.ofNode).map { FleetProblem($0) }
+        let problem =
+            (conflict ?? wait).map { FleetProblem($0) }
+            ?? (troubles.lasting(key) ?? troubles.ofNode).map { FleetProblem($0) } ?? silence
         published.withLock { $0.problem = problem }
+        limiter.noteHindrance(problem.map { "the limit \(name) of the fleet: \($0.message)" })
         let isRefused = troubles.isLasting(.reads(key)) || troubles.isLasting(.writes(key)) && !mayWrite
         let fails = isRefused || !isValid && (terms.outage == .fail || problem?.isPermanent == true)
+        isRefusing = conflict != nil || fails && problem != nil
         if let conflict {
             limiter.refuse(.badSetting(conflict))
         } else if fails, let problem {
@@ -332,6 +303,13 @@ extension SharedLimit {
         } else {
             limiter.refuse(nil)
         }
+    }
+
+    /// What is wrong while the store has not answered at all.
+    private var silence: FleetProblem? {
+        guard !node.hasRead, let silentSince else { return nil }
+        let isLong = silentSince.duration(to: time.now) >= Self.silence
+        return isLong ? FleetProblem("the fleet's store has not answered since this node has begun") : nil
     }
 
     private func publish() {
@@ -350,20 +328,21 @@ extension SharedLimit {
     private func watch() async {
         var failures = 0
         while !Task.isCancelled {
-            do {
-                for try await record in store.changes(of: key) {
-                    failures = 0
-                    try await receive(record)
+            let before = reports
+            do throws(FleetStoreError) {
+                try await RecordWatch(of: key, in: store, time: time).run { record throws(FleetStoreError) in
+                    try await self.receive(record)
                 }
             } catch {
-                let failure = error as? FleetStoreError ?? FleetStoreError(.other, String(reflecting: error))
-                if failure.kind == .damaged { node.seeDamage() }
-                member.note(failure, in: .reads(key))
+                if error.kind == .damaged { node.seeDamage() }
+                member.note(error, in: .reads(key))
                 look()
             }
-            failures += 1
+            failures = reports == before ? failures + 1 : 1
             guard !Task.isCancelled else { return }
-            await time.pause(.milliseconds(100) * (1 << min(failures, 6)))
+            // The watches of many nodes often end together.
+            let part = 0.75 + Double(time.random() % 1000) / 2000
+            await time.pause(.milliseconds(100) * (1 << min(failures, 6)) * part)
         }
     }
 
@@ -372,6 +351,7 @@ extension SharedLimit {
         // A watch may report late that there was none. Only a read that begins now shows that there is none any more.
         if record == nil, node.revision != nil { record = try await store.read(key) }
         report = record.map(Report.record) ?? Report.none
+        reports += 1
         look()
     }
 

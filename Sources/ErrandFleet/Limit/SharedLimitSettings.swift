@@ -25,6 +25,12 @@ struct SharedLimitSettings: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
+    /// How long calls wait for permits of the node's own to come back before it asks others.
+    var grace: Duration { min(period / 2, .milliseconds(500)) }
+
+    /// How long a node waits for each one with more permits to give what others ask for.
+    var rankDelay: Duration { min(period / 50, .milliseconds(20)) }
+
     /// Returns how long another node waits from when it saw that a node's record no longer changes, until that node's
     /// permits are free: a lifetime, and a period. The longest lifetime of all nodes counts.
     func takeover(after lifetime: Duration, within period: Duration? = nil) -> Duration {

@@ -1,22 +1,11 @@
 import Errand
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// This process as a node of the fleet: renews its record, and looks at those of others.
 ///
 /// ``NodeLife`` makes the decisions. Renewals and looks are two loops, so that a look at a store that does not respond
-/// delays no renewal. Both run while a limit is in use.
+/// delays no renewal. Both run while a limit is in use. A node that owns nothing and whose calls do not wait has no
+/// record: if it were killed, nobody would look at it, and its record would stay for ever.
 actor Member {
-    /// The name of a node, and until when it may use what it owns under that name.
-    struct Standing: Hashable, Sendable {
-        var id: String
-        var end = Instant(nanoseconds: .min)
-    }
-
     /// What is done for a limit.
     private struct Work {
         let limit: SharedLimit
@@ -43,6 +32,8 @@ actor Member {
         /// Wakes the loop that looks at other nodes. Each loop has its own, because canceling a loop ends for good what
         /// it waits on.
         var looks = WakeUp()
+        /// Wakes the loop that renews the record.
+        var needs = WakeUp()
     }
 
     /// A renewal whose outcome is not known.
@@ -61,15 +52,15 @@ actor Member {
     private var renewals: UInt64 = 0
     private var attempts: [Attempt] = []
     private var hasRun = false
-    /// When others have removed this node last.
-    private var lastRemoval = Instant(nanoseconds: .min)
+    /// Whether the lifetime is over because no renewal has succeeded, and when others have removed this node last.
+    private var (hasLapsed, lastRemoval) = (false, Instant(nanoseconds: .min))
 
     init(
         store: any FleetStore, prefix: String, label: String, lifetime: Duration, time: any TimeSource
     ) {
         (self.store, self.prefix, self.label, self.time) = (store, prefix, label, time)
         life = NodeLife(lifetime: lifetime)
-        published = Lock(Published(standing: Standing(id: Self.newID(label))))
+        published = Lock(Published(standing: Standing(under: label)))
     }
 
     /// The name of this node. It changes after others have removed it, and after it has left the fleet.
@@ -194,11 +185,6 @@ actor Member {
 
     private nonisolated func key(of id: String) -> String { "\(prefix)/nodes/\(id)" }
 
-    private static func newID(_ label: String) -> String {
-        let random = SystemRandom.text().prefix(8)
-        return "\(label)\(label.isEmpty ? "" : ".")\(ProcessInfo.processInfo.processIdentifier).\(random)"
-    }
-
     private func run() async {
         // A name is used once: whoever has seen its record go does not look again.
         if hasRun { _ = rename() }
@@ -209,6 +195,9 @@ actor Member {
         }
     }
 
+    /// Gives this node a record, which it has to have before it may own anything.
+    nonisolated func live() { published.withLock { $0.needs }.signal() }
+
     /// Notes that calls of a limit get nothing, and looks at the other nodes now.
     nonisolated func noteStarving(_ limit: String) {
         events.send(.starving(limit: limit))
@@ -218,7 +207,16 @@ actor Member {
 
 extension Member {
     private func renew() async {
+        let needs = WakeUp()
+        published.withLock { $0.needs = needs }
+        var idleRenewals = 0
         while !Task.isCancelled {
+            idleRenewals = attempts.isEmpty && !limits.contains(where: \.needsNode) ? idleRenewals + 1 : 0
+            // Whose last permit was taken often needs another soon.
+            if idleRenewals > (life.revision == nil ? 0 : 3) {
+                await rest(until: needs)
+                continue
+            }
             renewals += 1
             let attempt = Attempt(bytes: Array(#"{"node":"\#(id)","renewal":\#(renewals)}"#.utf8), sent: time.now)
             var pause = life.renewal
@@ -231,12 +229,39 @@ extension Member {
                 note(error, in: .renewals)
                 // Whether it was written shows the next time.
                 attempts.append(attempt)
+                noteLapse()
                 pause = retry
             }
             wakeLimits()
             if renewals == 1 { pause = pause * share }
             await time.pause(pause)
         }
+    }
+
+    /// Removes this node's record, and waits until it needs one again.
+    private func rest(until needs: WakeUp) async {
+        if let revision = life.revision {
+            do throws(FleetStoreError) {
+                _ = try await store.write(nil, to: key(of: id), replacing: revision)
+            } catch {
+                note(error, in: .renewals)
+                await time.pause(retry)
+                return
+            }
+            noteContact()
+            // Its name is used once.
+            _ = rename()
+            publish()
+        }
+        noteSuccess(in: .renewals)
+        await needs.wait()
+    }
+
+    /// Tells once that this node may not use what it owns.
+    private func noteLapse() {
+        guard !hasLapsed, life.revision != nil, life.end <= time.now else { return }
+        hasLapsed = true
+        events.send(.permitsLost)
     }
 
     /// Nodes that have begun together, or have failed together, come one after the other from then on.
@@ -248,6 +273,7 @@ extension Member {
         switch outcome {
         case .written(let revision?):
             attempts = []
+            hasLapsed = false
             life.renewed(revision, sentAt: attempt.sent)
             publish()
             return nil
@@ -256,6 +282,7 @@ extension Member {
             attempts = []
             guard let made = known.first(where: { $0.bytes == record.bytes }) else { return beginAgain() }
             // A renewal whose response was lost was made after all, or something on the way has repeated this one.
+            hasLapsed = false
             life.renewed(record.revision, sentAt: made.sent)
             publish()
             return made.bytes == attempt.bytes ? nil : .zero
@@ -278,7 +305,7 @@ extension Member {
         life.removed()
         return published.withLock { published in
             let old = published.standing.id
-            published.standing = Standing(id: Self.newID(label))
+            published.standing = Standing(under: label)
             // What they own under the old name is for others to release.
             published.limits = published.limits.filter { $0.value.task != nil }
             return old
@@ -290,7 +317,7 @@ extension Member {
         published.withLock { $0.looks = looks }
         defer { looks.cancelAlarm() }
         while !Task.isCancelled {
-            let limits = limits
+            let limits = limits.filter(\.needsNode)
             let seen = limits.map(\.nodes)
             let ids = seen.map(\.ids)
             life.keep(Set(ids.joined()), longest: seen.map(\.lifetime).max() ?? .zero)

@@ -195,30 +195,49 @@ public final class FleetSessions: TokenPersistence {
     // MARK: Changes
 
     private static func follow(
-        _ archive: SessionArchive, time: any TimeSource, changed: @Sendable () -> Void
+        _ archive: SessionArchive, time: any TimeSource, changed: @escaping @Sendable () -> Void
     ) async {
-        var last: SavedSession.Version??
+        let seen = SeenSession()
         var failures = 0
         while !Task.isCancelled {
-            do {
-                for try await record in archive.changes() {
-                    failures = 0
-                    // A mark alone is no change. What cannot be read is reported by whoever reads it.
-                    let version: SavedSession.Version??
-                    if let record {
-                        version = (try? archive.cipher.open(record.bytes)).map { $0.session?.version }
-                    } else {
-                        version = .some(nil)
-                    }
-                    if version == nil || last != version { changed() }
-                    last = version
-                }
+            let before = seen.reports
+            do throws(FleetStoreError) {
+                try await archive.watch { if seen.isNew($0, archive.cipher) { changed() } }
             } catch {
                 // The next watch begins with the record as it is then.
             }
+            if seen.reports > before { failures = 0 }
             let pause = pauses[min(failures, pauses.count - 1)]
             failures += 1
             try? await time.sleep(until: time.now.advanced(by: pause), for: .watch, in: StopScope<FleetStoreError>())
+        }
+    }
+}
+
+/// What a watch has reported of a session.
+private final class SeenSession: Sendable {
+    private struct State {
+        var reports = 0
+        /// The session's version; the inner `nil` if there was none, the outer one if the record could not be read.
+        var last: SavedSession.Version??
+    }
+
+    private let state = Lock(State())
+
+    var reports: Int { state.withLock { $0.reports } }
+
+    /// Notes a report. Returns whether the session has changed. A mark alone is no change; what cannot be read is
+    /// reported by whoever reads it.
+    func isNew(_ record: FleetRecord?, _ cipher: SessionCipher) -> Bool {
+        let version: SavedSession.Version??
+        if let record {
+            version = (try? cipher.open(record.bytes)).map { $0.session?.version }
+        } else {
+            version = .some(nil)
+        }
+        return state.withLock { state in
+            defer { (state.last, state.reports) = (version, state.reports + 1) }
+            return version == nil || state.last != version
         }
     }
 }

@@ -145,6 +145,11 @@ final class SessionArchive: Sendable {
     /// The versions of the record from now on.
     func changes() -> AsyncThrowingStream<FleetRecord?, any Error> { store.changes(of: cipher.storeKey) }
 
+    /// Passes on the versions of the record, until the watch ends. Throws if it fails or is dead.
+    func watch(_ pass: @escaping @Sendable (FleetRecord?) -> Void) async throws(FleetStoreError) {
+        try await RecordWatch(of: cipher.storeKey, in: store, time: time).run { pass($0) }
+    }
+
     private func note(_ record: SessionRecord) {
         seen.withLock { seen in
             guard (record.epoch ?? 0, record.counter) > (seen.epoch, seen.counter) else { return }

@@ -103,5 +103,58 @@ extension FleetStoreConformance {
                 try scene.expect("the error", error.kind, is: .invalid)
             }
         },
+        Case("S19", "a change that a watch does not report is found by a read beside it") { scene in
+            let key = scene.key()
+            let watch = RecordWatch(
+                of: key, in: SilentStore(scene.store), time: .system, readingEvery: .milliseconds(100))
+            let (records, record) = AsyncThrowingStream.makeStream(of: FleetRecord?.self, throwing: (any Error).self)
+            let reader = Task {
+                while !Task.isCancelled {
+                    do throws(FleetStoreError) {
+                        try await watch.run { record.yield($0) }
+                    } catch {
+                        if error.kind != .unreachable { record.finish(throwing: error) }
+                    }
+                }
+            }
+            defer { reader.cancel() }
+            var iterator = records.makeAsyncIterator()
+            try scene.expect("no record", try await scene.next("the record now", of: &iterator), is: nil)
+            let revision = try await scene.write([1], to: key, replacing: nil, at: scene.other)
+            try scene.expect(
+                "the change", try await scene.next("the change", of: &iterator),
+                is: FleetRecord(bytes: [1], revision: revision))
+        },
     ]
+}
+
+/// A store whose watches report nothing after the record as it is, as if their connections were dead.
+private struct SilentStore: FleetStore {
+    let store: any FleetStore
+
+    init(_ store: any FleetStore) {
+        self.store = store
+    }
+
+    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? { try await store.read(key) }
+
+    func write(
+        _ bytes: [UInt8]?, to key: String, replacing revision: FleetRevision?
+    ) async throws(FleetStoreError) -> FleetWrite {
+        try await store.write(bytes, to: key, replacing: revision)
+    }
+
+    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> {
+        RecordStream.following { pass throws(FleetStoreError) in
+            do {
+                for try await record in store.changes(of: key) {
+                    pass(record)
+                    break
+                }
+                try await Task.sleep(for: .seconds(86400))
+            } catch {
+                throw error as? FleetStoreError ?? .cancelled
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ public import ErrandFleet
 ///
 ///     @Test(arguments: FleetStoreConformance.all)
 ///     func conforms(_ rule: FleetStoreConformance.Case) async throws {
-///         try await rule.check { MyFleetStore("127.0.0.1:6379") }
+///         try await rule.check { MyFleetStore("127.0.0.1:5432") }
 ///     }
 ///
 /// Each case uses keys that begin with `conformance/` and a random name, so all cases may run in parallel and beside

@@ -42,9 +42,11 @@ import Testing
             try await clock.sleep(for: .seconds(seconds))
             let after = store.counts
             let renewals = Double(after.writes - before.writes) / Double(seconds)
-            let looks = Double(after.reads - before.reads) / Double(seconds)
-            // Each watch of etcd has these, as its own tests show.
-            let beside = 1000 / (EtcdFleetStore.readInterval / .seconds(1))
+            let looks = Double(after.looks - before.looks) / Double(seconds)
+            try await clock.sleep(for: .seconds(33 - seconds))
+            // Each once, between the earliest and the latest moment.
+            #expect(store.counts.readsBeside - before.readsBeside >= 1000)
+            let beside = 1000 / (RecordWatch.interval / .seconds(1))
             for (row, measured) in [
                 ("Renewals", renewals), ("Looks", looks), ("Reads beside", beside),
                 ("Together", renewals + looks + beside),
@@ -74,12 +76,13 @@ import Testing
 /// A store in memory that counts what it is asked.
 private final class CountingStore: FleetStore {
     private let memory = MemoryFleetStore()
-    private let counted = Lock((reads: 0, writes: 0))
+    private let counted = Lock((looks: 0, readsBeside: 0, writes: 0))
 
-    var counts: (reads: Int, writes: Int) { counted.withLock { $0 } }
+    var counts: (looks: Int, readsBeside: Int, writes: Int) { counted.withLock { $0 } }
 
     func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
-        counted.withLock { $0.reads += 1 }
+        let isLook = key.contains("/nodes/")
+        counted.withLock { isLook ? ($0.looks += 1) : ($0.readsBeside += 1) }
         return try await memory.read(key)
     }
 

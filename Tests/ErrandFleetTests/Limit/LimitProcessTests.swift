@@ -26,12 +26,16 @@ import Testing
     }
 
     private func start(
-        _ name: String, store: String? = nil, permits: Int, lifetime: Int = 3000, tasks: Int, seconds: Int
+        _ name: String, store: String? = nil, permits: Int, lifetime: Int = 3000, tasks: Int, seconds: Int,
+        rate: Double = 1
     ) async throws -> Node {
         let file = scratch.path(name)
         let process = try Subprocess(
             Subprocess.sibling("FleetNode"),
-            [store ?? scratch.path("store"), "\(permits)", "1000", "\(lifetime)", "\(tasks)", "\(seconds)", file])
+            [
+                store ?? scratch.path("store"), "\(permits)", "1000", "\(lifetime)", "\(tasks)", "\(seconds)", file,
+                "\(rate)",
+            ])
         let output = process.output
         _ = try await Subprocess.waiting { output.availableData }
         return Node(process: process, file: file)
@@ -119,26 +123,56 @@ import Testing
         #expect(first.uses.count > (LongRun.isWanted ? 10 : 0))
     }
 
+    /// A server that a test can stop for a while.
+    private struct Server {
+        let address: String
+        let suspend: () async throws -> Void
+        let resume: () -> Void
+    }
+
     #if os(Linux)
     @Test(
-        "F12: over etcd, processes that are killed, stopped and started at random keep the limit",
+        "F7, F12: over etcd, processes that are killed, stopped and started at random keep the limit",
         .enabled(if: ServerProgram.etcd.isInstalled, "etcd is not installed"))
     func walkOverEtcd() async throws {
         let cluster = try await EtcdCluster()
         try await cluster.isReady(for: EtcdFleetStore(cluster.addresses))
-        try await walk(over: cluster)
+        let address = try #require(cluster.addresses.first)
+        try await walk(
+            over: Server(address: address) {
+                try await cluster.suspend(0)
+            } resume: {
+                cluster.resume(0)
+            })
     }
 
-    @Test("F12: over a folder, processes that are killed, stopped and started at random keep the limit")
+    @Test(
+        "F7, F12: over Redis, processes that are killed, stopped and started at random keep the limit",
+        .enabled(if: ServerProgram.redis.isInstalled, "redis-server is not installed"))
+    func walkOverRedis() async throws {
+        let server = try await RedisServer()
+        try await walk(
+            over: Server(address: server.address) {
+                try await server.suspend()
+            } resume: {
+                server.resume()
+            })
+        await server.kill()
+    }
+    #endif
+
+    @Test("F7, F12: over a folder, processes that are killed, stopped and started at random keep the limit")
     func walkOverFolder() async throws { try await walk(over: nil) }
 
-    private func walk(over cluster: EtcdCluster?) async throws {
+    /// Has processes use a limit up, on machines whose clocks run up to 0.9 % too fast or too slow.
+    private func walk(over server: Server?) async throws {
         var random = SeededGenerator(seed: UInt64(seconds))
         var (nodes, past): ([Node], [Node]) = ([], [])
         func start() async throws -> Node {
-            let name = "node-\(nodes.count + past.count)"
+            let number = nodes.count + past.count
             return try await self.start(
-                name, store: cluster?.addresses.first, permits: 20, lifetime: 2000, tasks: 10, seconds: seconds + 60)
+                "node-\(number)", store: server?.address, permits: 20, lifetime: 2000, tasks: 10, seconds: seconds + 60,
+                rate: [0.991, 1.009, 1][number % 3])
         }
         for _ in 0..<3 { nodes.append(try await start()) }
         let end = ContinuousClock.now.advanced(by: .seconds(seconds))
@@ -155,10 +189,11 @@ import Testing
                 process.suspend()
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...4000, using: &random)))
                 process.resume()
-            case 2 where cluster != nil:
-                try await cluster?.suspend(0)
+            case 2:
+                guard let server else { break }
+                try await server.suspend()
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...3000, using: &random)))
-                cluster?.resume(0)
+                server.resume()
             default: break
             }
         }
@@ -167,7 +202,6 @@ import Testing
         #expect(largestCount(all) <= 20)
         #expect(all.count > (LongRun.isWanted ? 20 : 0))
     }
-    #endif
 }
 
 extension Array {

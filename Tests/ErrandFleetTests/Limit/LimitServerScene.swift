@@ -74,6 +74,11 @@ struct LimitServerScene {
     /// The largest number of permits that were used for certain within less than a second.
     var largestCount: Int { Stamper.largestCount(stampers.flatMap(\.uses)) }
 
+    /// The same for the permits of this scene and of another one together.
+    func largestCount(with other: LimitServerScene) -> Int {
+        Stamper.largestCount((stampers + other.stampers).flatMap(\.uses))
+    }
+
     /// Waits until each node has used a full second's permits from now on.
     func waitForCalls(_ what: String) async throws {
         let before = counts

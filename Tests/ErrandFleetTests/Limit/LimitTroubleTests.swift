@@ -32,6 +32,67 @@ import Testing
         return (seen, listening)
     }
 
+    @Test("F5: a node that cannot renew its record for a lifetime says so once, and when it can again")
+    func lapsed() async {
+        let path = TroubledStore(store)
+        let node = fleet("a", in: path)
+        let limiter = node.limiter("api", limit)
+        let (seen, listening) = listen(to: node)
+        await clock.run {
+            _ = await clock.taken(from: limiter, for: .seconds(3))
+            path.failure = TroubledStore.unreachable
+            _ = await clock.taken(from: limiter, for: .seconds(20))
+            #expect(seen.value == [.storeFailed(TroubledStore.unreachable), .permitsLost])
+            path.failure = nil
+            _ = await clock.taken(from: limiter, for: .seconds(5))
+            #expect(seen.value == [.storeFailed(TroubledStore.unreachable), .permitsLost, .storeRecovered])
+            await node.leave()
+        }
+        listening.cancel()
+        withExtendedLifetime(limiter) {}
+    }
+
+    @Test("a call whose deadline comes before the store's first answer names the store, and so does the snapshot")
+    func silentStore() async throws {
+        let gate = Gate(at: 0)
+        let path = FaultyStore(store, gate: gate, isMute: true)
+        let node = fleet("a", in: path)
+        let limiter = node.limiter("api", limit)
+        try await clock.run {
+            let error = await thrownError { () async throws(ServiceError) in
+                try await limiter.acquire(before: clock.now.advanced(by: .seconds(3)))
+            }
+            #expect("\(error as Any)".contains("store has not answered"), "\(error as Any)")
+            let problem = try #require(node.snapshot.limits.first?.problem)
+            #expect(problem.contains("has not answered"))
+            gate.open()
+            await node.leave()
+        }
+        withExtendedLifetime(limiter) {}
+    }
+
+    @Test("F5: a node whose watch is silent works by reads beside it, and says so")
+    func silentWatch() async {
+        let (silent, other) = (fleet("s", in: FaultyStore(store, isMute: true)), fleet("o", in: store))
+        let limiters = (silent.limiter("api", limit), other.limiter("api", limit))
+        let (seen, listening) = listen(to: silent)
+        await clock.run {
+            async let own = clock.taken(from: limiters.0, for: .seconds(80))
+            async let others = clock.taken(from: limiters.1, for: .seconds(80))
+            let (one, two) = await (own, others)
+            #expect(one.count > 20, "from when the record was read on")
+            #expect(Stamps.largestCount((one + two).map(\.nanoseconds), in: .seconds(1)) <= 20)
+            let isTold = seen.value.contains { event in
+                if case .storeFailed(let error) = event { error.message.contains("does not report") } else { false }
+            }
+            #expect(isTold)
+            await silent.leave()
+            await other.leave()
+        }
+        listening.cancel()
+        withExtendedLifetime(limiters) {}
+    }
+
     @Test(
         "F5: a user who may read, and not write, is reported once, and so is the end of that",
         arguments: ["errand/billing/limits/", "errand/billing/"])

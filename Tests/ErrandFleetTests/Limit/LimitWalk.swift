@@ -28,6 +28,8 @@ struct LimitWalk {
         /// How often the server refuses a request and asks for a pause.
         var refusals = 0.0
         var lowering: LimitLowering?
+        /// Whether calls come independently of each other, and not about evenly.
+        var isPoisson = false
     }
 
     /// What goes wrong, or happens to a process.
@@ -81,6 +83,8 @@ struct LimitWalk {
     var store: WalkStore
     var checker: WalkChecker
     private(set) var steps = 0
+    /// How long all calls together have waited, in seconds.
+    private(set) var waited = 0.0
     private(set) var isCalm = false
     var isStoreDown = false
     /// The record of the limit in the store.
@@ -140,6 +144,10 @@ struct LimitWalk {
         let end = now + Int64(seconds * 1e9)
         while let (at, event) = heap.peek, at <= end {
             heap.removeFirst()
+            if settings.isPoisson {
+                let waiting = machines.reduce(0) { $0 + processes[$1.process].waiting }
+                waited += Double(waiting) * Double(max(0, at - now)) / 1e9
+            }
             now = max(now, at)
             steps += 1
             // Other tests run beside this one.

@@ -29,6 +29,15 @@ import Testing
         try await cluster.isReady(for: store)
         try await compare(store, seed: 3)
     }
+
+    @Test(
+        "F12: a walk over Redis is the simulated one, and the checker finds nothing",
+        .enabled(if: ServerProgram.redis.isInstalled, "redis-server is not installed"))
+    func redis() async throws {
+        let server = try await RedisServer()
+        try await compare(RedisFleetStore(server.address, timeout: .seconds(60)), seed: 3)
+        await server.kill()
+    }
     #endif
 
     private func compare(_ store: any FleetStore, seed: UInt64) async throws {

@@ -7,10 +7,13 @@ final class TroubledStore: FleetStore {
     private struct State {
         var failure: FleetStoreError?
         var reads = 0
+        /// The reads of nodes' records.
+        var looks = 0
         var writes = 0
         var losesResponses = false
         var repeatsWrites = false
         var takesNames = false
+        var keys: Set<String> = []
     }
 
     private let memory: MemoryFleetStore
@@ -47,13 +50,20 @@ final class TroubledStore: FleetStore {
         set { state.withLock { $0.takesNames = newValue } }
     }
 
+    /// The keys of all records that were written by this way, and are still there.
+    var keys: Set<String> { state.withLock { $0.keys } }
+
+    var looks: Int { state.withLock { $0.looks } }
     var reads: Int { state.withLock { $0.reads } }
     var requests: Int { state.withLock { $0.reads + $0.writes } }
 
     static let unreachable = FleetStoreError(.unreachable, "the store of the test does not respond")
 
     func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? {
-        state.withLock { $0.reads += 1 }
+        state.withLock { state in
+            state.reads += 1
+            if key.contains("/nodes/") { state.looks += 1 }
+        }
         if let failure { throw failure }
         return try await memory.read(key)
     }
@@ -66,6 +76,11 @@ final class TroubledStore: FleetStore {
         if takesNames, key.contains("/nodes/") { return .changed(FleetRecord(bytes: [1], revision: FleetRevision(1))) }
         if repeatsWrites { _ = try await memory.write(bytes, to: key, replacing: revision) }
         let outcome = try await memory.write(bytes, to: key, replacing: revision)
+        if case .written(let revision) = outcome {
+            state.withLock { state in
+                if revision == nil { state.keys.remove(key) } else { state.keys.insert(key) }
+            }
+        }
         if losesResponses { throw Self.unreachable }
         return outcome
     }

@@ -1,5 +1,6 @@
 import Errand
 @testable import ErrandFleet
+import Foundation
 
 /// What happens in a walk.
 extension LimitWalk {
@@ -65,9 +66,9 @@ extension LimitWalk {
         let cost = settings.costs.randomElement(using: &random) ?? 1
         let mean = Double(settings.costs.reduce(0, +)) / Double(settings.costs.count)
         let rate = machines[machine].load * Double(settings.permits) / settings.period.inSeconds / mean
-        schedule(
-            .arrival(machine: machine),
-            in: rate > 0 ? min(2, Double.random(in: 0...2, using: &random) / rate) : 0.2)
+        let number = Double.random(in: 0...2, using: &random)
+        let pause = settings.isPoisson ? -log(max(1e-9, number / 2)) : number
+        schedule(.arrival(machine: machine), in: rate > 0 ? min(settings.isPoisson ? 60 : 2, pause / rate) : 0.2)
         let index = machines[machine].process
         guard rate > 0, processes[index].isRunning, processes[index].waiting < min(400, settings.permits) * 4 else {
             return

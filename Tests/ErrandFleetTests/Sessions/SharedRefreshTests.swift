@@ -80,6 +80,24 @@ import Testing
         #expect(scene.server.refreshes == 1 && scene.server.refusals == 0)
     }
 
+    @Test("F5: a node whose watch is silent hears of a new token by a read beside it")
+    func silentWatch() async throws {
+        let clock = TestClock()
+        let scene = try SessionScene(time: clock)
+        let waited = try await clock.run { () async throws -> Duration in
+            try await scene.seed()
+            let mute = scene.sessions(in: FaultyStore(scene.store, isMute: true))
+            var changes = try #require(mute.changes()).makeAsyncIterator()
+            // What is there when the watch begins.
+            _ = await changes.next()
+            let start = clock.now
+            _ = await SessionScene.replacement(in: scene.node())
+            _ = await changes.next()
+            return start.duration(to: clock.now)
+        }
+        #expect(waited < .seconds(40))
+    }
+
     @Test("F6: a refresh that ends while its mark is written leaves no mark")
     func canceledMark() async throws {
         let clock = TestClock()

@@ -1,0 +1,73 @@
+import Errand
+import ErrandFleet
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("Nodes that need nothing", .timeLimit(.minutes(10))) struct NodeRestTests {
+    private let clock = TestClock()
+    private let store = TroubledStore()
+
+    private func fleet(_ node: String) -> Fleet {
+        Fleet(store: store, name: "billing", node: node, lifetime: .seconds(6), time: clock)
+    }
+
+    private func limiter(of fleet: Fleet) -> RateLimiter { fleet.limiter("api", .requests(20, per: .seconds(1))) }
+
+    private var nodeKeys: [String] { store.keys.filter { $0.contains("/nodes/") }.sorted() }
+
+    @Test("F15: nodes without calls have no records, ask the store for nothing, and begin with their first call")
+    func idle() async throws {
+        let fleets = (0..<20).map { fleet("\($0)") }
+        let limiters = fleets.map(limiter)
+        try await clock.run {
+            try await clock.sleep(for: .seconds(25))
+            #expect(store.requests == 0)
+            #expect(nodeKeys == [])
+            #expect(fleets[0].snapshot.timeLeft == nil)
+            let taken = await clock.taken(from: limiters[0], for: .seconds(5))
+            #expect(taken.count >= 90, "of 100")
+            #expect(nodeKeys == ["errand/billing/nodes/\(fleets[0].snapshot.node)"])
+            for fleet in fleets { await fleet.leave() }
+            #expect(nodeKeys == [])
+        }
+        withExtendedLifetime(limiters) {}
+    }
+
+    @Test("F15: a node whose permits were all taken removes its record after a lifetime, and goes on when it is called")
+    func robbed() async {
+        let (one, other) = (fleet("a"), fleet("b"))
+        let limiters = (limiter(of: one), limiter(of: other))
+        await clock.run {
+            let early = await clock.taken(from: limiters.0, for: .seconds(5))
+            #expect(early.count >= 90)
+            #expect(nodeKeys.count == 1)
+            _ = await clock.taken(from: limiters.1, for: .seconds(20))
+            #expect(nodeKeys == ["errand/billing/nodes/\(other.snapshot.node)"])
+            #expect(other.snapshot.limits.first?.owned == 20)
+            let late = await clock.taken(from: limiters.0, for: .seconds(10))
+            #expect(late.count >= 150, "of 200")
+            await one.leave()
+            await other.leave()
+        }
+        withExtendedLifetime(limiters) {}
+    }
+
+    @Test("F15: while the store does not respond, the record of a node that needs nothing is removed later")
+    func unreachable() async throws {
+        let (one, other) = (fleet("a"), fleet("b"))
+        let limiters = (limiter(of: one), limiter(of: other))
+        try await clock.run {
+            _ = await clock.taken(from: limiters.0, for: .seconds(3))
+            _ = await clock.taken(from: limiters.1, for: .seconds(3))
+            store.failure = TroubledStore.unreachable
+            try await clock.sleep(for: .seconds(3))
+            store.failure = nil
+            _ = await clock.taken(from: limiters.1, for: .seconds(20))
+            #expect(nodeKeys == ["errand/billing/nodes/\(other.snapshot.node)"])
+            await one.leave()
+            await other.leave()
+        }
+        withExtendedLifetime(limiters) {}
+    }
+}
