@@ -33,6 +33,8 @@ public final class Fleet: Sendable {
         case storeFailed(FleetStoreError)
         /// No request to the store fails any more, or those that failed are no longer needed.
         case storeRecovered
+        /// This node could not renew its record for a lifetime. It uses none of its permits until it can.
+        case permitsLost
         /// This node has removed another one, whose record had not changed for a lifetime.
         case removedNode(String)
         /// Others have removed this node, which had that name, because it did not renew its record in time. It goes on
@@ -87,6 +89,19 @@ public final class Fleet: Sendable {
         etcd addresses: [String], name: String, credentials: EtcdCredentials? = nil, node: String? = nil
     ) {
         self.init(store: EtcdFleetStore(addresses, credentials: credentials), name: name, node: node)
+    }
+
+    /// Creates one node of a fleet that shares a Redis server. Does not use the server yet.
+    ///
+    /// - Parameters:
+    ///   - address: The address of the server, such as `rediss://10.0.0.5:6379`.
+    ///   - name: The name of the fleet.
+    ///   - credentials: The user of the server; `nil`, the default, for a server without passwords.
+    ///   - node: A name for this node in snapshots; the name of the machine by default.
+    public convenience init(
+        redis address: String, name: String, credentials: RedisCredentials? = nil, node: String? = nil
+    ) {
+        self.init(store: RedisFleetStore(address, credentials: credentials), name: name, node: node)
     }
 
     /// Returns a persistence for a session that all nodes of the fleet share: one of them refreshes its token.

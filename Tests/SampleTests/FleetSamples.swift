@@ -18,6 +18,16 @@ struct FleetSamples {
         _ = store
     }
 
+    private func redis(password: String) {
+        let store = RedisFleetStore("rediss://10.0.0.5:6379", credentials: .user("billing", password: password))
+        _ = store
+    }
+
+    private func redisUnencrypted(password: String) {
+        let store = RedisFleetStore("redis://10.0.0.5:6379", credentials: .user("billing", password: password))
+        _ = store
+    }
+
     private func folder() {
         let store = FileFleetStore(folder: "/var/lib/billing/fleet")
         _ = store
@@ -38,7 +48,7 @@ struct FleetSamples {
 
     @Test(arguments: FleetStoreConformance.all)
     func conforms(_ rule: FleetStoreConformance.Case) async throws {
-        try await rule.check { MyFleetStore("127.0.0.1:6379") }
+        try await rule.check { MyFleetStore("127.0.0.1:5432") }
     }
 }
 

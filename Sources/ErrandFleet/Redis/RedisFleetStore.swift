@@ -20,12 +20,9 @@ import Errand
 ///
 /// A record is a hash under its key, with the fields `r` and `b`. `errand:revisions` has the last revision, and changes
 /// are published in channels that begin with `errand:`, the number of the database and a colon. A fleet's keys begin
-/// with `errand/`. So this user may do what the store needs:
-///
-///     ACL SETUSER billing on >password resetchannels ~errand/* ~errand:revisions &errand:0:* -@all +hello +select
-///         +hmget +eval +get +set +hset +del +time +publish +subscribe +unsubscribe +info +config|get
-///
-/// The last two are for ``warnings()``. In Redis 6, write `+config`.
+/// with `errand/`. A user needs the keys `~errand/* ~errand:revisions`, the channels `&errand:0:*`, and the commands
+/// `hello`, `select`, `hmget`, `eval`, `get`, `set`, `hset`, `del`, `time`, `publish`, `subscribe` and `unsubscribe`;
+/// ``warnings()`` needs `info` and `config`, too.
 ///
 /// ## One server
 ///
@@ -34,8 +31,8 @@ import Errand
 /// that has become a replica is left within 10 seconds.
 ///
 /// A password travels over TLS (`rediss://`) or to this machine only. Without TLS, anybody on the way can read and
-/// change what is sent. TLS needs Linux, where libcurl provides it; elsewhere, run a proxy such as stunnel on the node's
-/// machine.
+/// change what is sent. TLS needs Linux, where libcurl provides it; elsewhere, run a proxy such as stunnel on the
+/// node's machine.
 public final class RedisFleetStore: FleetStore {
     private let client: Result<RedisClient, FleetStoreError>
     private let database: Int

@@ -7,8 +7,8 @@ import Errand
 ///   A write that was sent may have been made, so it fails.
 /// - What waits for a connection that cannot be opened fails with the reason. The next request tries again at once; a
 ///   watch, which is begun again as soon as it has failed, waits for a while that grows.
-/// - The connection is closed when nothing has needed it for a while, and then the thread ends. After a failure it stays
-///   for a while, because it remembers how long a watch has to wait.
+/// - The connection is closed when nothing has needed it for a while, and then the thread ends. After a failure it
+///   stays for a while, because it remembers how long a watch has to wait.
 struct RedisLoop {
     struct Settings: Sendable {
         let address: RedisAddress

@@ -12,8 +12,8 @@ import Testing
 struct RedisStoreTests {
     /// The rules of the store's documentation, without the password.
     static let rules =
-        "on resetchannels ~errand/* ~errand:revisions &errand:0:* -@all +hello +select +hmget +eval +get +set +hset +del +time "
-        + "+publish +subscribe +unsubscribe +info +config|get"
+        "on resetchannels ~errand/* ~errand:revisions &errand:0:* -@all +hello +select +hmget +eval +get +set +hset "
+        + "+del +time +publish +subscribe +unsubscribe +info +config|get"
 
     private func check(_ open: @escaping @Sendable () -> any FleetStore) async {
         await withTaskGroup { group in
