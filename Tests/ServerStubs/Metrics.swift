@@ -8,3 +8,9 @@ public class Recorder: @unchecked Sendable {
 
     public func record<DataType: BinaryFloatingPoint>(_ value: DataType) {}
 }
+
+public final class Gauge: Recorder, @unchecked Sendable {
+    public convenience init(label: String, dimensions: [(String, String)] = []) {
+        self.init(label: label, dimensions: dimensions, aggregate: false)
+    }
+}

@@ -1,4 +1,5 @@
 import Errand
+import ErrandFleet
 import Logging
 import Metrics
 import ServiceLifecycle
@@ -91,6 +92,25 @@ struct RequestSpans: Middleware {
 struct HeaderInjector: Injector {
     func inject(_ value: String, forKey name: String, into headers: inout HTTPHeaders) {
         headers[name] = value
+    }
+}
+
+// MARK: Fleets
+
+func report(_ fleet: Fleet, logger: Logger) async throws {
+    Task {
+        for await event in fleet.events { logger.log(level: .notice, "fleet: \(event)") }
+    }
+    while true {
+        for limit in fleet.snapshot.limits {
+            let dimensions = [("limit", limit.name)]
+            Gauge(label: "fleet.limit.owned", dimensions: dimensions).record(limit.owned)
+            Gauge(label: "fleet.limit.starving", dimensions: dimensions).record(limit.isStarving ? 1 : 0)
+            Gauge(label: "fleet.limit.writes", dimensions: dimensions).record(limit.writesInLastMinute)
+            Gauge(label: "fleet.limit.conflicts", dimensions: dimensions)
+                .record(limit.conflictsInLastMinute)
+        }
+        try await Task.sleep(for: .seconds(15))
     }
 }
 
