@@ -64,7 +64,7 @@ struct LimitRecord: Codable, Hashable, Sendable {
 
     /// What each node owns that owns anything.
     var owners: [String: Int] {
-        // A record of others' hands may name a node twice.
+        // A record that somebody else has written may name a node twice.
         Dictionary(nodes.filter { $0.owned > 0 }.map { ($0.id, $0.owned) }) { first, _ in first }
     }
 
@@ -99,7 +99,10 @@ struct LimitRecord: Codable, Hashable, Sendable {
         nodes.append(nodes.remove(at: index))
     }
 
-    /// Whether the numbers fit each other. A record of others' hands could be anything.
+    /// The greatest number of a record: that of a limit.
+    private static let largest = Int(Int32.max)
+
+    /// Whether the numbers fit each other. A record that somebody else has written could be anything.
     var isSound: Bool {
         var sum = 0
         for part in [free, aside] + nodes.map(\.owned) {
@@ -107,8 +110,11 @@ struct LimitRecord: Codable, Hashable, Sendable {
             if overflow { return false }
             sum = next
         }
-        return sum == permits && permits > 0 && period > 0 && aside >= 0 && lifetime >= 0
-            && nodes.allSatisfy { $0.owned >= 0 && $0.wants >= 0 && $0.cost > 0 && $0.weight > 0 }
+        return sum == permits && (1...Self.largest).contains(permits) && period > 0 && aside >= 0 && lifetime >= 0
+            && nodes.allSatisfy { node in
+                node.owned >= 0 && (0...Self.largest).contains(node.wants) && (1...Self.largest).contains(node.cost)
+                    && node.weight > 0
+            }
             && Set(nodes.map(\.id)).count == nodes.count
     }
 

@@ -51,8 +51,11 @@ struct PermitMoves {
         let part = Part(id: id, need: need, settings: settings, now: now, hasAsked: hasAsked)
         let needed = part.needed(in: next)
         ask(for: needed, part, in: &next, &step)
+        let owned = next.owned(by: id)
         giveAway(needed, part, in: &next, replacing: record, &step)
-        makeFree(needed, part, in: &next, &step)
+        // What was given away is not there to be made free.
+        let unused = need.unused - (owned - next.owned(by: id))
+        makeFree(unused, besides: needed, part, in: &next, &step)
         share = step.share
     }
 }
@@ -190,18 +193,17 @@ extension PermitMoves {
 
     /// Makes permits free that the node does not need, if they would be lost for long if it were killed.
     private mutating func makeFree(
-        _ needed: Int, _ part: Part, in next: inout LimitRecord, _ step: inout LimitNode.Step
+        _ unused: Int, besides needed: Int, _ part: Part, in next: inout LimitRecord, _ step: inout LimitNode.Step
     ) {
         guard part.settings.period > part.settings.lifetime else { return }
         let reserve = part.reserve(in: next)
         let owned = next.owned(by: part.id)
         // Not for a few, which it would take again.
         guard owned > 2 * reserve else { return }
-        let surplus = min(part.need.unused, owned - needed - reserve)
-        let due = surplus > reserve ? lastReturn : part.now
-        guard due.advanced(by: part.settings.lifetime) <= part.now else {
-            return step.look(at: due.advanced(by: part.settings.lifetime))
-        }
+        let surplus = min(unused, owned - needed - reserve)
+        guard surplus > reserve else { return step.look(at: part.now.advanced(by: part.settings.lifetime)) }
+        let due = lastReturn.advanced(by: part.settings.lifetime)
+        guard due <= part.now else { return step.look(at: due) }
         lastReturn = part.now
         next.free += surplus
         next.update(part.id) { $0.owned -= surplus }

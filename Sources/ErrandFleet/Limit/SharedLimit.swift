@@ -189,14 +189,15 @@ extension SharedLimit {
     /// Decides what to do next, and passes the limiter its permits. Returns the record to write; `nil` for none.
     private func next() -> LimitRecord? {
         let now = time.now
+        let (limiter, leavingEnd, terms) = (self.limiter, self.leavingEnd, published.withLock { $0.terms })
+        let demand = limiter?.demand
+        // Before the standing is read: a node that is about to rest ends it, and then looks at what its limits need.
+        noteNeed(isWaiting: demand.map { $0.waiting > 0 } ?? false, at: now)
         let standing = member.standing
-        let (leavingEnd, terms) = (self.leavingEnd, published.withLock { $0.terms })
         // A node that was removed begins again under another name.
         if node.id != standing.id { node.rename(to: standing.id) }
         node.change(terms.settings)
-        guard let limiter else { return returnRest(as: standing, at: now) }
-        let demand = limiter.demand
-        noteNeed(isWaiting: demand.waiting > 0, standing, at: now)
+        guard let limiter, let demand else { return returnRest(as: standing, at: now) }
         var gone: Set<String> = []
         var due = leavingEnd
         if let end = silentSince?.advanced(by: Self.silence), !node.hasRead, end > now { due = min(due ?? end, end) }
@@ -237,7 +238,6 @@ extension SharedLimit {
     /// Returns the record that gives up what a released limiter has left and is not out.
     private func returnRest(as standing: Member.Standing, at now: Instant) -> LimitRecord? {
         var due = leavingEnd
-        noteNeed(isWaiting: false, standing, at: now)
         // Under the lock, because another limiter may take over what is left at any moment.
         let write: LimitRecord? = published.withLock { published in
             // It is being released at this moment.
@@ -258,7 +258,8 @@ extension SharedLimit {
         return write
     }
 
-    private func noteNeed(isWaiting: Bool, _ standing: Member.Standing, at now: Instant) {
+    private func noteNeed(isWaiting: Bool, at now: Instant) {
+        let standing = member.standing
         // Calls that are refused do not wait, but they wait to be accepted again.
         let needsNode = isWaiting || isRefusing || node.isWriting || node.record?.node(standing.id) != nil
         published.withLock { $0.needsNode = needsNode }

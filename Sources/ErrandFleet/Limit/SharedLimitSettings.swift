@@ -40,7 +40,7 @@ struct SharedLimitSettings: Hashable, Sendable {
     /// What clocks may differ by, twice: the owner's may be slow while the other's is fast.
     static func lengthened(_ duration: Duration) -> Duration {
         let longer = (Double(duration.wholeNanoseconds) * 1.021).rounded(.up)
-        // A hundred years; a record of others' hands can contain anything.
+        // A hundred years; a record that somebody else has written can contain anything.
         return longer < 3e18 ? .nanoseconds(Int64(longer)) : .nanoseconds(3_000_000_000_000_000_000)
     }
 }

@@ -4,10 +4,11 @@ import Errand
 ///
 /// ``NodeLife`` makes the decisions. Renewals and looks are two loops, so that a look at a store that does not respond
 /// delays no renewal. Both run while a limit is in use. A node that owns nothing and whose calls do not wait has no
-/// record: if it were killed, nobody would look at it, and its record would stay for ever.
+/// record, but for a lifetime after it has lost its last permit: if it were killed, nobody would look at it, and its
+/// record would stay forever.
 actor Member {
     /// What is done for a limit.
-    private struct Work {
+    struct Work {
         let limit: SharedLimit
         /// The number of the run that is under way, or begins after it.
         var run = 0
@@ -17,7 +18,7 @@ actor Member {
         var isLeaving = false
     }
 
-    private struct Published {
+    struct Published {
         var standing: Standing
         var gone: [String: Instant] = [:]
         var troubles = StoreTroubles()
@@ -46,14 +47,16 @@ actor Member {
     nonisolated let prefix: String
     nonisolated let events = Broadcast<Fleet.Event>()
     private nonisolated let label: String
-    private nonisolated let time: any TimeSource
-    private nonisolated let published: Lock<Published>
+    nonisolated let time: any TimeSource
+    nonisolated let published: Lock<Published>
     private var life: NodeLife
     private var renewals: UInt64 = 0
     private var attempts: [Attempt] = []
     private var hasRun = false
     /// Whether the lifetime is over because no renewal has succeeded, and when others have removed this node last.
     private var (hasLapsed, lastRemoval) = (false, Instant(nanoseconds: .min))
+    /// Whether this node may have removed its own record.
+    private var isResting = false
 
     init(
         store: any FleetStore, prefix: String, label: String, lifetime: Duration, time: any TimeSource
@@ -164,25 +167,6 @@ actor Member {
         return finish
     }
 
-    /// Notes that the store has failed.
-    nonisolated func note(_ error: FleetStoreError, in part: StoreTroubles.Part) {
-        guard error.kind != .cancelled else { return }
-        let isNew = published.withLock { $0.troubles.fail(part, error) }
-        if isNew { events.send(.storeFailed(error)) }
-    }
-
-    /// Notes that the store has responded.
-    nonisolated func noteContact() {
-        let now = time.now
-        published.withLock { $0.lastContact = now }
-    }
-
-    /// Notes that the store has done what was asked of it, or that nothing is asked of it any more.
-    nonisolated func noteSuccess(in part: StoreTroubles.Part) {
-        let isOver = published.withLock { $0.troubles.succeed(part) }
-        if isOver { events.send(.storeRecovered) }
-    }
-
     private nonisolated func key(of id: String) -> String { "\(prefix)/nodes/\(id)" }
 
     private func run() async {
@@ -194,15 +178,6 @@ actor Member {
             group.addTask { await self.inspect() }
         }
     }
-
-    /// Gives this node a record, which it has to have before it may own anything.
-    nonisolated func live() { published.withLock { $0.needs }.signal() }
-
-    /// Notes that calls of a limit get nothing, and looks at the other nodes now.
-    nonisolated func noteStarving(_ limit: String) {
-        events.send(.starving(limit: limit))
-        published.withLock { $0.looks }.signal()
-    }
 }
 
 extension Member {
@@ -212,7 +187,7 @@ extension Member {
         var idleRenewals = 0
         while !Task.isCancelled {
             idleRenewals = attempts.isEmpty && !limits.contains(where: \.needsNode) ? idleRenewals + 1 : 0
-            // Whose last permit was taken often needs another soon.
+            // A node that has just lost its last permit often needs another soon.
             if idleRenewals > (life.revision == nil ? 0 : 3) {
                 await rest(until: needs)
                 continue
@@ -241,10 +216,19 @@ extension Member {
     /// Removes this node's record, and waits until it needs one again.
     private func rest(until needs: WakeUp) async {
         if let revision = life.revision {
+            // From now on a limit takes nothing under the name that ends, and says so before.
+            published.withLock { $0.standing.end = Instant(nanoseconds: .min) }
+            guard !limits.contains(where: \.needsNode) else {
+                publish()
+                return wakeLimits()
+            }
+            isResting = true
             do throws(FleetStoreError) {
                 _ = try await store.write(nil, to: key(of: id), replacing: revision)
             } catch {
                 note(error, in: .renewals)
+                publish()
+                wakeLimits()
                 await time.pause(retry)
                 return
             }
@@ -252,6 +236,7 @@ extension Member {
             // Its name is used once.
             _ = rename()
             publish()
+            wakeLimits()
         }
         noteSuccess(in: .renewals)
         await needs.wait()
@@ -273,7 +258,7 @@ extension Member {
         switch outcome {
         case .written(let revision?):
             attempts = []
-            hasLapsed = false
+            (hasLapsed, isResting) = (false, false)
             life.renewed(revision, sentAt: attempt.sent)
             publish()
             return nil
@@ -282,7 +267,7 @@ extension Member {
             attempts = []
             guard let made = known.first(where: { $0.bytes == record.bytes }) else { return beginAgain() }
             // A renewal whose response was lost was made after all, or something on the way has repeated this one.
-            hasLapsed = false
+            (hasLapsed, isResting) = (false, false)
             life.renewed(record.revision, sentAt: made.sent)
             publish()
             return made.bytes == attempt.bytes ? nil : .zero
@@ -293,7 +278,10 @@ extension Member {
     /// Others have removed this node. It owns nothing any more, and goes on under another name: at once, but if that
     /// happens again and again, each name leaves a key.
     private func beginAgain() -> Duration {
-        events.send(.removed(rename()))
+        let (wasResting, old) = (isResting, rename())
+        // This node has removed its record itself, and has not heard of it.
+        if wasResting { return .zero }
+        events.send(.removed(old))
         let now = time.now
         defer { lastRemoval = now }
         return lastRemoval.advanced(by: life.lifetime) > now ? retry : .zero
@@ -301,7 +289,7 @@ extension Member {
 
     /// Gives this node another name, under which it owns nothing. Returns the old one.
     private func rename() -> String {
-        attempts = []
+        (attempts, isResting) = ([], false)
         life.removed()
         return published.withLock { published in
             let old = published.standing.id
@@ -317,10 +305,12 @@ extension Member {
         published.withLock { $0.looks = looks }
         defer { looks.cancelAlarm() }
         while !Task.isCancelled {
-            let limits = limits.filter(\.needsNode)
-            let seen = limits.map(\.nodes)
-            let ids = seen.map(\.ids)
-            life.keep(Set(ids.joined()), longest: seen.map(\.lifetime).max() ?? .zero)
+            let all = limits
+            let seen = all.map(\.nodes)
+            // What was seen of the nodes of other limits still counts when this one needs their permits.
+            life.keep(Set(seen.map(\.ids).joined()), longest: seen.map(\.lifetime).max() ?? .zero)
+            let limits = all.filter(\.needsNode)
+            let ids = limits.map(\.nodes.ids)
             var inspected = life.predecessors(in: ids, of: id)
             // Those that are gone too, in case that a record has come back.
             var failure = await inspect(inspected)

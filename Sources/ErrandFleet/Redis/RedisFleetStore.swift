@@ -13,8 +13,8 @@ import Errand
 ///
 /// Redis answers a write before it is safe, unless it is told otherwise. Set `appendonly yes` and `appendfsync always`,
 /// and `maxmemory-policy noeviction` if memory is limited; ``warnings()`` checks that. A replica that takes over may
-/// lack the last writes. No revision comes twice, even if writes were lost: each is the time of the server in
-/// microseconds, or one more than the last.
+/// lack the last writes. No revision comes twice even then, if its clock is not behind that of the server before: each is
+/// the time of the server in microseconds, or one more than the last.
 ///
 /// ## Keys and permissions
 ///
@@ -22,7 +22,7 @@ import Errand
 /// are published in channels that begin with `errand:`, the number of the database and a colon. A fleet's keys begin
 /// with `errand/`. A user needs the keys `~errand/* ~errand:revisions`, the channels `&errand:0:*`, and the commands
 /// `hello`, `select`, `hmget`, `eval`, `get`, `set`, `hset`, `del`, `time`, `publish`, `subscribe` and `unsubscribe`;
-/// ``warnings()`` needs `info` and `config`, too.
+/// ``warnings()`` needs `info` and `config|get`, too. Redis 6.0 has no permissions for channels.
 ///
 /// ## One server
 ///

@@ -121,12 +121,16 @@ final class RedisSocket: RedisStream {
         }
         if result == 0 { return .success(socket) }
         guard errno == EINPROGRESS || errno == EINTR else { return .failure(Failure(code: errno)) }
+        // What has woken the thread meanwhile has to wake it again: it is not done yet.
+        var wasWoken = false
+        defer { if wasWoken { wakeUp.raise() } }
         while true {
             let left = SystemTime.system.now.duration(to: deadline)
             guard left > .zero else { return .failure(Failure("no answer to the attempt to connect")) }
             let ready = RedisPoll.wait(for: [(wakeUp.descriptor, false), (descriptor, true)], within: left)
             if ready[0] {
                 wakeUp.lower()
+                wasWoken = true
                 if isOver() { return .failure(Failure("the store is closed")) }
             }
             guard ready[1] else { continue }

@@ -13,8 +13,8 @@ import Foundation
 /// mode 0600, and a missing folder is created with mode 0700. A removed record leaves no files behind: one file of the
 /// folder, `removed.record`, remembers the greatest revision of all of them.
 ///
-/// A process that is stopped in the middle of a write keeps the others from writing that record until it continues or
-/// ends: they wait for the `lockTimeout`, and fail with ``FleetStoreError/Kind/unreachable``. A damaged file is
+/// A process that is stopped in the middle of a write keeps the others from writing that record, and for a moment of a
+/// removal from removing any, until it continues or ends: they wait for the `lockTimeout`, and fail with ``FleetStoreError/Kind/unreachable``. A damaged file is
 /// reported as ``FleetStoreError/Kind/damaged``, and nothing overwrites it; remove it to begin anew. So is a file that
 /// was copied from another key.
 ///
@@ -53,7 +53,11 @@ public struct FileFleetStore: FleetStore {
         return try await translating { () async throws(StorageError) in
             try await locking(file) { () async throws(StorageError) in
                 let old = try await file.onDisk { () throws(StorageError) in try Self.read(file, of: key) }
-                guard old?.revision == revision else { return .changed(old?.record) }
+                guard old?.revision == revision, bytes != nil || old != nil else {
+                    // A lock file without a record would stay.
+                    if old == nil { try await file.onDisk { () throws(StorageError) in try file.removeLock() } }
+                    return old?.revision == revision ? .written(nil) : .changed(old?.record)
+                }
                 guard let bytes else { return try await remove(file, at: revision) }
                 return try await file.onDisk { () throws(StorageError) in
                     var next = old?.revision.number
@@ -123,14 +127,14 @@ public struct FileFleetStore: FleetStore {
     }
 
     /// Runs `body` with the lock of a file.
-    private func locking(
-        _ file: PrivateFile, _ body: () async throws(StorageError) -> FleetWrite
-    ) async throws(StorageError) -> FleetWrite {
+    private func locking<Value: Sendable>(
+        _ file: PrivateFile, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
         guard let lock = try await FileLock.acquire(beside: file, within: lockTimeout) else {
             throw file.failure(
                 .unwritable, "cannot be locked: its folder is not writable, or its file system has no locks")
         }
-        let outcome: Result<FleetWrite, StorageError>
+        let outcome: Result<Value, StorageError>
         do throws(StorageError) {
             outcome = .success(try await body())
         } catch {
@@ -146,16 +150,18 @@ public struct FileFleetStore: FleetStore {
         _ file: PrivateFile, at revision: FleetRevision?
     ) async throws(StorageError) -> FleetWrite {
         guard let revision else { return .written(nil) }
-        return try await locking(removed) { () async throws(StorageError) in
-            try await file.onDisk { () throws(StorageError) in
+        try await locking(removed) { () async throws(StorageError) in
+            try await removed.onDisk { () throws(StorageError) in
                 if try revision.number > Self.lastRemoved(removed) {
                     try removed.write(RecordFile(key: Self.removedKey, revision: revision, bytes: []).data)
                 }
-                try file.remove()
-                // The last act: from then on, another process can lock the file.
-                try file.removeLock()
-                return .written(nil)
             }
+        }
+        return try await file.onDisk { () throws(StorageError) in
+            try file.remove()
+            // The last act: from then on, another process can lock the file.
+            try file.removeLock()
+            return .written(nil)
         }
     }
 
@@ -167,7 +173,7 @@ public struct FileFleetStore: FleetStore {
     /// The file that has the greatest revision of all records that were removed.
     private var removed: PrivateFile {
         PrivateFile(
-            path: "\(folder)/removed.record", content: "the revisions of removed records in",
+            path: "\(folder)/removed.record", content: "the list of removed records in",
             largest: RecordFile.longestHead)
     }
 

@@ -14,15 +14,16 @@ package struct RecordWatch: Sendable {
     private struct Reported {
         /// The record that was reported last; the outer `nil` before the first.
         var record: FleetRecord??
+        var reports = 0
         /// When the watch has reported something last, or the record was read beside it.
-        var lastReport: Instant
+        var lastNews: Instant
     }
 
     private final class State: Sendable {
         let reported: Lock<Reported>
 
         init(at now: Instant) {
-            reported = Lock(Reported(lastReport: now))
+            reported = Lock(Reported(lastNews: now))
         }
     }
 
@@ -61,7 +62,10 @@ package struct RecordWatch: Sendable {
         do {
             for try await record in store.changes(of: key) {
                 let now = time.now
-                state.reported.withLock { ($0.record, $0.lastReport) = (.some(record), now) }
+                state.reported.withLock { reported in
+                    (reported.record, reported.lastNews) = (.some(record), now)
+                    reported.reports += 1
+                }
                 try await pass(record)
             }
             return nil
@@ -77,21 +81,22 @@ package struct RecordWatch: Sendable {
     ) async -> FleetStoreError {
         do throws(FleetStoreError) {
             while true {
-                let last = state.reported.withLock { $0 }
+                let before = state.reported.withLock { $0 }
                 // At different moments on different nodes.
                 let part = 0.9 + Double(time.random() % 1000) / 5000
-                try await sleep(until: last.lastReport.advanced(by: interval * part))
-                guard state.reported.withLock({ $0.lastReport }) == last.lastReport else { continue }
+                try await sleep(until: before.lastNews.advanced(by: interval * part))
+                let last = state.reported.withLock { $0 }
+                guard last.reports == before.reports else { continue }
                 let found = try await store.read(key)
                 if last.record != .some(found) {
                     try await sleep(until: time.now.advanced(by: Self.delay))
-                    if state.reported.withLock({ $0.lastReport }) == last.lastReport {
+                    if state.reported.withLock({ $0.reports }) == last.reports {
                         try await pass(found)
                         return FleetStoreError(.unreachable, "the watch of \(key) does not report what has changed")
                     }
                 }
                 let now = time.now
-                state.reported.withLock { $0.lastReport = now }
+                state.reported.withLock { $0.lastNews = now }
             }
         } catch {
             return error

@@ -165,6 +165,30 @@ import Testing
         }
     }
 
+    @Test("F1: what a node gives to others it does not make free as well, after the limit was lowered")
+    func lowered() throws {
+        let window = RateLimit.Window(permits: 10, period: .seconds(3600), isSmooth: false)
+        let settings = SharedLimitSettings(window, lifetime: .seconds(12))
+        var lowered = LimitRecord(permits: 10, period: settings.period)
+        lowered.free = -90
+        lowered.update("a") { $0.owned = 100 }
+        var node = LimitNode(id: "a", settings: settings)
+        node.see(lowered, FleetRevision(5), at: start)
+        let write = try written(node.step(.init(out: 60, unused: 40), at: start))
+        #expect(write.isSound && write.owned(by: "a") == 60 && write.free == -50)
+    }
+
+    @Test("numbers that no limit has are damage", arguments: [Int.max, Int(Int32.max) + 1])
+    func largeNumbers(number: Int) throws {
+        var large = LimitRecord(permits: number, period: settings.period)
+        #expect(!large.isSound)
+        large = record([("a", 5, number)])
+        #expect(!large.isSound)
+        large = record([("a", 5, 12)])
+        large.update("a") { $0.cost = number }
+        #expect(!large.isSound)
+    }
+
     @Test("under another name a node owns nothing of the old one")
     func renamed() {
         var node = node(after: record([("a", 20, 0), ("b", 0, 20)]))

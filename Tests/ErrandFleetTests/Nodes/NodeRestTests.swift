@@ -20,9 +20,16 @@ import Testing
     func idle() async throws {
         let fleets = (0..<20).map { fleet("\($0)") }
         let limiters = fleets.map(limiter)
+        let (events, seen) = (fleets[0].events, Noted<[Fleet.Event]>([]))
+        let listening = Task(executorPreference: clock.executor) {
+            for await event in events { seen.update { $0.append(event) } }
+        }
         try await clock.run {
             try await clock.sleep(for: .seconds(25))
             #expect(store.requests == 0)
+            try await clock.sleep(for: .seconds(75))
+            #expect(store.requests <= 20 * 4, "the reads beside watches that are silent")
+            #expect(seen.value == [])
             #expect(nodeKeys == [])
             #expect(fleets[0].snapshot.timeLeft == nil)
             let taken = await clock.taken(from: limiters[0], for: .seconds(5))
@@ -31,6 +38,7 @@ import Testing
             for fleet in fleets { await fleet.leave() }
             #expect(nodeKeys == [])
         }
+        listening.cancel()
         withExtendedLifetime(limiters) {}
     }
 

@@ -88,6 +88,10 @@ import Testing
                 #expect(try await store.read(key) == nil)
             }
         }
+        // Neither do writes that change nothing.
+        #expect(try await store.write(nil, to: "none", replacing: nil) == .written(nil))
+        #expect(try await store.write(nil, to: "none", replacing: last) == .changed(nil))
+        #expect(try await store.write([1], to: "none", replacing: last) == .changed(nil))
         let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path("fleet"))
         #expect(Set(left) == ["removed.record", "removed.record.lock"])
     }
