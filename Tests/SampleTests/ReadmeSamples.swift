@@ -30,41 +30,16 @@ struct ReadmeSamples {
         return printed
     }
 
-    @Test("the sample that fits a screen compiles")
-    func screen() async throws {
-        let network = scripted()
-        let client = testClient(network)
-        network.on(.get, "/users/7/friends?sort=name") { .json(#"{"users":[{"id":1,"name":"Ann"}]}"#) }
-        #expect(await screen(User(id: 7, name: "Me"), client) == ["Ann"])
-    }
-
-    private func tokens() {
-        let login = APIClient("https://login.example.com")
-        let tokens = TokenStore(persistence: .file("/var/lib/app/session")) { old in
-            try await login.run(.refresh(old)).token
-        }
-        let client = APIClient("https://api.example.com/v1") {
-            $0.tokens = tokens
-            $0.rateLimit = .requests(5, per: .seconds(1))
-        }
-        _ = client
-    }
-
-    private func screen(_ me: User, _ client: APIClient) async -> [String] {
-        var names: [String] = []
-        func show(_ users: [User]) { names = users.map(\.name) }
-        func showSignIn() { names = ["sign in"] }
-        func show(message: String) { names = [message] }
+    private func front(_ me: User) async {
+        func show(_ users: [User]) { print(users) }
+        func show(message: String) { print(message) }
+        // Five requests per second, unless you set another limit.
+        let client = APIClient("https://api.example.com/v1") { $0.rateLimit = .requests(20, per: .seconds(1)) }
         do {
-            show(try await client.run(.friends(of: me.id)))  // [User]
-        } catch .cancelled {
-            // The task was canceled; the result is not needed.
-        } catch let error where error.needsSignIn {
-            showSignIn()
+            show(try await client.run(Endpoint<[User]>.get("users/\(me.id)/friends")))
         } catch {
             show(message: error.localizedDescription)  // "No internet connection.", or the server's own words
         }
-        return names
     }
 }
 
