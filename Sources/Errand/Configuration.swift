@@ -103,8 +103,8 @@ public struct Configuration: Sendable {
     /// The greatest number of bytes in a response, decompressed; 64 MiB by default.
     public var responseByteLimit: Int = 64 << 20
 
-    /// A closure that reads your own error type from each rejection, in one place; `nil` by default.
-    /// ``Rejection/details(as:)`` returns the result.
+    /// A closure that reads your own error type from each response that is an error, in one place; `nil` by default.
+    /// ``ServiceError/details(as:)`` and ``Rejection/details(as:)`` return the result.
     ///
     ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
     public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?

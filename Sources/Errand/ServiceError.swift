@@ -52,6 +52,46 @@ extension ServiceError {
         }
     }
 
+    /// The server's response, if it refused the request, failed, or limited the rate of requests; `nil` otherwise.
+    public var rejection: Rejection? {
+        switch self {
+        case .rejected(let rejection), .serverFailure(let rejection): rejection
+        case .rateLimited(let limited): limited.rejection
+        default: nil
+        }
+    }
+
+    /// Returns your own error type, as ``Configuration/rejectionDetails`` has read it from the response; `nil` if there
+    /// is none of that type.
+    public func details<Details>(as type: Details.Type = Details.self) -> Details? { rejection?.details(as: type) }
+
+    /// The name of the case, such as `rateLimited`: a word for logs and JSON, which stays the same in later versions.
+    public var name: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .noInternetConnection: "noInternetConnection"
+        case .timedOut: "timedOut"
+        case .invalidRequest: "invalidRequest"
+        case .signInRequired: "signInRequired"
+        case .sessionExpired: "sessionExpired"
+        case .rateLimited: "rateLimited"
+        case .rejected: "rejected"
+        case .serverFailure: "serverFailure"
+        case .decodingFailed: "decodingFailed"
+        case .transport: "transport"
+        case .paging: "paging"
+        }
+    }
+
+    /// Whether a screen shows nothing for this error: the task was canceled, or the user has signed out during the call.
+    public var needsNoMessage: Bool {
+        switch self {
+        case .cancelled: true
+        case .sessionExpired(let expiry): expiry.reason == .signedOut
+        default: false
+        }
+    }
+
     /// Whether the user has to sign in before the call can succeed: nobody is signed in, or the session is over and
     /// cannot be renewed, or what was saved of it is damaged.
     ///
@@ -116,18 +156,15 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     /// The case with its payload, as text.
     var summary: String {
         switch self {
-        case .cancelled: "cancelled"
-        case .noInternetConnection: "noInternetConnection"
-        case .timedOut(let timeout): "timedOut(\(timeout))"
-        case .invalidRequest(let invalid): "invalidRequest(\(invalid.subject): \(invalid.reason))"
-        case .signInRequired: "signInRequired"
-        case .sessionExpired(let expiry): "sessionExpired(\(expiry.reason): \(expiry))"
-        case .rateLimited(let limited): "rateLimited(\(limited))"
-        case .rejected(let rejection): "rejected(\(rejection.status): \(rejection))"
-        case .serverFailure(let rejection): "serverFailure(\(rejection.status): \(rejection))"
-        case .decodingFailed(let failure): "decodingFailed(\(failure))"
-        case .transport(let failure): "transport(\(failure.kind.rawValue): \(failure))"
-        case .paging(let fault): "paging(\(fault.kind.rawValue): \(fault))"
+        case .cancelled, .noInternetConnection, .signInRequired: name
+        case .timedOut(let timeout): "\(name)(\(timeout))"
+        case .invalidRequest(let invalid): "\(name)(\(invalid.subject): \(invalid.reason))"
+        case .sessionExpired(let expiry): "\(name)(\(expiry.reason): \(expiry))"
+        case .rateLimited(let limited): "\(name)(\(limited))"
+        case .rejected(let rejection), .serverFailure(let rejection): "\(name)(\(rejection.status): \(rejection))"
+        case .decodingFailed(let failure): "\(name)(\(failure))"
+        case .transport(let failure): "\(name)(\(failure.kind.rawValue): \(failure))"
+        case .paging(let fault): "\(name)(\(fault.kind.rawValue): \(fault))"
         }
     }
 }

@@ -123,20 +123,19 @@ struct CookbookRequestSamples {
         let (key, name, password, token) = ("key-4711", "ann", "secret-4711", "token-4711")
         let byKey = {
             let client = APIClient("https://api.example.com") {
-                $0.headers["X-API-Key"] = key
-                $0.parameters["api_key"] = key
+                $0.credentials = .apiKey("X-API-Key", key)
             }
             return client
         }()
         let basic = {
             let client = APIClient("https://api.example.com") {
-                $0.headers["Authorization"] = "Basic \(Data("\(name):\(password)".utf8).base64EncodedString())"
+                $0.credentials = .basic(user: name, password: password)
             }
             return client
         }()
         let bearer = {
             let client = APIClient("https://api.example.com") {
-                $0.headers["Authorization"] = "Bearer \(token)"
+                $0.credentials = .bearer(token)
             }
             return client
         }()
@@ -144,7 +143,7 @@ struct CookbookRequestSamples {
             let text = client.explain(.friends)
             #expect(text.contains("‹redacted›") && !text.contains("4711"))
         }
-        let sent = try await headers { $0.headers = basic.configuration.headers }
+        let sent = try await headers { $0.credentials = basic.configuration.credentials }
         #expect(sent["Authorization"] == "Basic YW5uOnNlY3JldC00NzEx")
     }
 

@@ -23,7 +23,7 @@ struct RateLimitSamples {
             $0.rateLimit = .requests(5, per: .seconds(1)).margin(.milliseconds(50))
         }
         #expect(strict.limiter.limit == careful)
-        let export: Endpoint<[User]> = .friends.permits(3)  // an attempt takes three permits
+        let export: Endpoint<[User]> = .friends.permits(3)  // each send takes three permits
         let snapshot = client.limiter.snapshot
         print(snapshot.available ?? .max, snapshot.waiters, snapshot.pausedUntil == nil)
         #expect(client.limiter.limit.description == "5 per 1 s, evenly spaced")

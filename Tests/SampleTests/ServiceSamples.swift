@@ -165,7 +165,7 @@ struct ServiceSamples {
         } catch let error where error.isWrongPassword {
             show("The name or the password is wrong")
         } catch {
-            show(error.localizedDescription)  // "No internet connection.", a wrong client id, and all else
+            show(error.localizedDescription)  // "No internet connection.", a wrong client id, or anything else
         }
         return shown
     }

@@ -83,7 +83,7 @@ struct SignInSamples {
 
     private func inAServer(_ oauth: OAuth, address: String) async throws -> Token {
         let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
-        // Keep the request with the session of the browser, and lead the browser to request.address. Then:
+        // Keep the request with the session of the browser, and redirect the browser to request.address. Then:
         let token = try await request.token(redirectedTo: address)
         return token
     }

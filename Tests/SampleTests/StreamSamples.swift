@@ -127,6 +127,9 @@ private func comments(_ client: APIClient, _ question: Endpoint<Data>) async thr
     for try await row in try await client.stream(.get("export")).decoded(Row.self) { add(row) }
     for try await event in client.events(.get("feed")) { show(event.data) }
     for try await message in client.events(.get("feed"), of: Message.self) { show(message) }
+    for try await event in client.events(.get("feed")).reconnecting(fromStart: true) {
+        show(event.data)
+    }
     let answer = client.events(question, of: Part.self).until { $0.data == "[DONE]" }
     for try await part in answer { show(part) }
 }

@@ -19,7 +19,7 @@ struct Explanation {
         \(curl)
 
         signed:      \(signing)\(cookies)
-        rate limit:  \(configuration.limiter?.limits ?? "\(configuration.rateLimit)"); an attempt takes \(rules.permits)
+        rate limit:  \(configuration.limiter?.limits ?? "\(configuration.rateLimit)"); each send takes \(rules.permits)
         timeout:     \(rules.timeout.map { "\($0.displayText) of silence in a send" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
         retry:       \(retrying)\(sharing)

@@ -100,10 +100,6 @@ struct ResponseInterpreter: Sendable {
         let body = response.body.bytes ?? Data()
         let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: time.date)
         let words = ErrorBody(body, redactor: redactor)
-        if response.isThrottled {
-            let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
-            return .rateLimited(RateLimited(retryAfter: pause, status: response.status, message: words.message))
-        }
         var headers = response.headers
         headers.hide(by: redactor)
         // Errors of the token are often in the headers only.
@@ -123,6 +119,10 @@ struct ResponseInterpreter: Sendable {
         rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
         rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
         rejection.details.value = rejectionDetails?(rejection)
+        if response.isThrottled {
+            let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
+            return .rateLimited(RateLimited(rejection, retryAfter: pause, message: words.message))
+        }
         return response.status >= 500 ? .serverFailure(rejection) : .rejected(rejection)
     }
 

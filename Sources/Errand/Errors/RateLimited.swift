@@ -6,9 +6,17 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPay
     public let status: Int?
     /// The server's message.
     public let message: String?
+    /// The server's response, with its code and its body; `nil` if the client's own limit applied. Two errors that differ
+    /// in it alone are equal.
+    public var rejection: Rejection? {
+        guard var rejection = response.value else { return nil }
+        rejection.call = call
+        return rejection
+    }
     /// Whether the server may have received the request, and acted on it: there was a response, or an earlier attempt.
     public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
     var call: FailedCall
+    private var response = Uncompared<Rejection>()
 
     /// Creates an error. By default the status determines whether the request may have reached the server.
     public init(
@@ -18,6 +26,12 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPay
         self.status = status
         self.message = message
         call = FailedCall(mayHaveReachedServer: mayHaveReachedServer ?? (status != nil))
+    }
+
+    /// Creates the error of a response.
+    init(_ rejection: Rejection, retryAfter: Duration?, message: String?) {
+        self.init(retryAfter: retryAfter, status: rejection.status, message: message)
+        response.value = rejection
     }
 
     /// What happened, in words for developers.

@@ -81,9 +81,12 @@ extension APIClient {
 /// too. When a connection ends or breaks, or is silent for longer than the timeout, the client connects again, with the
 /// last identifier in `Last-Event-ID`: after the pause that the server asks for, or after a random pause that grows
 /// from one second to thirty while no event comes. It is at least half a second and at most a minute, whatever the
-/// server asks for. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task. A permanent
-/// error is thrown: a 4xx other than a rate limit and the statuses of the retry policy, a wrong content type, a
-/// deadline that has passed; when the user signs out, `.sessionExpired`.
+/// server asks for. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task.
+///
+/// It connects again after a failure that may pass: no network, a silence, a connection that could not be opened or that
+/// broke, a rate limit, a 5xx, and the statuses of the retry policy. Any other error is thrown, such as another 4xx, a
+/// redirect that is not followed, a wrong content type, a certificate that is not trusted, or a deadline that has
+/// passed; when the user signs out, `.sessionExpired`.
 ///
 /// A redirect to another origin takes `Last-Event-ID` along if that origin has sent the event with the identifier, but
 /// no credentials.
@@ -105,6 +108,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     /// names is a passing error here too.
     let passingStatuses: Set<Int>
     var isResumed: Bool
+    /// Whether a first connection that fails is tried again, too.
+    var waitsForStart = false
     var limit = 1 << 20
     /// Whether an event is the end; `nil` if any connection may end by itself.
     var isEnd: (@Sendable (ServerSentEvent) -> Bool)?
@@ -122,9 +127,14 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// Returns the same events, connected again or not when the connection ends. By default only a GET is: a POST would
     /// be sent a second time.
-    public func reconnecting(_ isResumed: Bool) -> Self {
+    ///
+    /// - Parameters:
+    ///   - isResumed: Whether to connect again.
+    ///   - waitsForStart: Whether that holds from the start, for example for an app that is started without a network:
+    ///     a first connection that fails is then tried again as a later one would be. By default its error is thrown.
+    public func reconnecting(_ isResumed: Bool = true, fromStart waitsForStart: Bool = false) -> Self {
         var copy = self
-        copy.isResumed = isResumed
+        (copy.isResumed, copy.waitsForStart) = (isResumed, isResumed && waitsForStart)
         return copy
     }
 
@@ -244,7 +254,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     return true
                 } catch {
                     let isPassing = error.status.map(events.passingStatuses.contains) ?? false
-                    guard lastEnd != nil, error.isWorthReconnecting || isPassing else { throw error }
+                    let isLater = lastEnd != nil || events.waitsForStart
+                    guard isLater, error.isWorthReconnecting || isPassing else { throw error }
                     lastEnd = .failure(error)
                 }
             }

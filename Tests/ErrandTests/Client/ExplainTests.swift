@@ -26,7 +26,7 @@ struct ExplainTests {
                   -H 'Accept: application/json, text/json'
 
                 signed:      no
-                rate limit:  5 per 1 s; an attempt takes 1
+                rate limit:  5 per 1 s; each send takes 1
                 timeout:     30 s of silence in a send
                 deadline:    none
                 retry:       3 attempts, because GET is idempotent
@@ -91,7 +91,7 @@ struct ExplainTests {
         #expect(text.contains("signed:      yes; fails without a signed-in user"))
         #expect(text.contains("timeout:     300 ms of silence in a send"))
         #expect(text.contains("deadline:    3 s"))
-        #expect(text.contains("unlimited; an attempt takes 2"))
+        #expect(text.contains("unlimited; each send takes 2"))
         #expect(explain(endpoint.authentication(.optional)) { $0.tokens = store }.contains("if a user is signed in"))
         #expect(explain(endpoint.authentication(.none)) { $0.tokens = store }.contains("signed:      no\n"))
         #expect(explain(endpoint.authentication(.required)).contains("the client has no tokens: it fails"))

@@ -136,7 +136,11 @@ struct ServiceErrorTests {
         let shown = if case .invalidRequest(let invalid) = row.error { invalid.reason } else { row.detail }
         #expect("\(row.error)".contains(shown))
         let name = try #require("\(row.error)".split(separator: "(").first)
-        #expect(name.allSatisfy { $0.isLetter })
+        #expect(name == row.error.name && name.allSatisfy { $0.isLetter })
+        let isQuiet = [.cancelled, .sessionExpired(SessionExpiry(.signedOut))].contains(row.error)
+        #expect(row.error.needsNoMessage == isQuiet)
+        let hasResponse = ["rejected", "serverFailure"].contains(name)
+        #expect(row.error.rejection?.status == (hasResponse ? row.status : nil))
         #expect(String(reflecting: row.error) == "\(row.error)")
         if let status = row.error.status, case .rejected = row.error { #expect("\(row.error)".contains("\(status)")) }
     }

@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    @Test("E2: a first connection that fails is an error, or is waited for like a later one", arguments: [true, false])
+    func fromStart(isAwaited: Bool) async throws {
+        network.on(.get, "/feed") {
+            for _ in 0..<(isAwaited ? 3 : 1) { ScriptedReply.status(503) }
+            if isAwaited {
+                connection("data: a\n\n")
+                ScriptedReply.status(204)
+            }
+        }
+        let events = client { $0.retry = .never }.events(.get("feed"))
+        let (data, error) = await data(of: isAwaited ? events.reconnecting(fromStart: true) : events)
+        #expect(data == (isAwaited ? ["a"] : []))
+        #expect(error?.status == (isAwaited ? nil : 503))
+        #expect(network.sent.count == (isAwaited ? 5 : 1))
+    }
+
     @Test("E7: with `retry: 0` there is half a second between connections, and more for some, while events come too")
     func none() async throws {
         network.on(.get, "/feed") {

@@ -30,6 +30,33 @@ struct ThrottledTests {
         #expect(error?.isTransient == true && error?.status == 403)
     }
 
+    private struct Problem: Decodable, Equatable, Sendable {
+        let type: String
+    }
+
+    @Test("the error of a rate limit has the server's code, body and headers, and the app's own type")
+    func rejection() async throws {
+        let network = scripted()
+        network.onAny {
+            .status(
+                429, headers: ["Retry-After": "30", "X-Limit": "tokens"],
+                body: #"{"message": "Slow down", "code": "lock_timeout", "type": "quota"}"#)
+        }
+        let client = testClient(network) {
+            $0.retry = .never
+            $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+        }
+        let error = try #require(await #expect(throws: ServiceError.self) { try await client.run(.get("x")) })
+        guard case .rateLimited(let limited) = error else { throw error }
+        #expect(limited.rejection?.code == "lock_timeout")
+        #expect(error.rejection?.headers["X-Limit"] == "tokens")
+        #expect(error.details(as: Problem.self) == Problem(type: "quota"))
+        #expect(try error.rejection?.decodeBody(as: Problem.self) == Problem(type: "quota"))
+        #expect(error.rejection?.retryAfter == .seconds(30) && error.retryAfter == .seconds(30))
+        #expect(!"\(error)".contains("lock_timeout"), "only the message is shown")
+        #expect(RateLimited(retryAfter: .seconds(1)).rejection == nil)
+    }
+
     @Test(
         "any other 403 is a refusal",
         arguments: [[:], ["X-RateLimit-Remaining": "7"], ["X-RateLimit-Reset": "30"]] as [HTTPHeaders])

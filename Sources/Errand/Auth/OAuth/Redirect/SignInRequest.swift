@@ -12,7 +12,7 @@ extension OAuth {
     /// ``OAuth/signIn(scopes:using:within:parameters:pushesParameters:)``.
     ///
     ///     let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
-    ///     // Keep the request with the session of the browser, and lead the browser to request.address. Then:
+    ///     // Keep the request with the session of the browser, and redirect the browser to request.address. Then:
     ///     let token = try await request.token(redirectedTo: address)
     ///
     /// It holds secrets, which its description does not show.
