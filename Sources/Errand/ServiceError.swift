@@ -83,7 +83,8 @@ extension ServiceError {
         }
     }
 
-    /// Whether a screen shows nothing for this error: the task was canceled, or the user has signed out during the call.
+    /// Whether a screen shows nothing for this error: the task was canceled, or the user has signed out during the
+    /// call.
     public var needsNoMessage: Bool {
         switch self {
         case .cancelled: true

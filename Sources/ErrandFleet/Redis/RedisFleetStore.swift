@@ -13,8 +13,8 @@ import Errand
 ///
 /// Redis answers a write before it is safe, unless it is told otherwise. Set `appendonly yes` and `appendfsync always`,
 /// and `maxmemory-policy noeviction` if memory is limited; ``warnings()`` checks that. A replica that takes over may
-/// lack the last writes. No revision comes twice even then, if its clock is not behind that of the server before: each is
-/// the time of the server in microseconds, or one more than the last.
+/// lack the last writes. No revision comes twice even then, if its clock is not behind that of the server before: each
+/// is the time of the server in microseconds, or one more than the last.
 ///
 /// ## Keys and permissions
 ///

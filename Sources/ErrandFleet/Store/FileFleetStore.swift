@@ -14,9 +14,9 @@ import Foundation
 /// folder, `removed.record`, remembers the greatest revision of all of them.
 ///
 /// A process that is stopped in the middle of a write keeps the others from writing that record, and for a moment of a
-/// removal from removing any, until it continues or ends: they wait for the `lockTimeout`, and fail with ``FleetStoreError/Kind/unreachable``. A damaged file is
-/// reported as ``FleetStoreError/Kind/damaged``, and nothing overwrites it; remove it to begin anew. So is a file that
-/// was copied from another key.
+/// removal from removing any, until it continues or ends: they wait for the `lockTimeout`, and fail with
+/// ``FleetStoreError/Kind/unreachable``. A damaged file is reported as ``FleetStoreError/Kind/damaged``, and nothing
+/// overwrites it; remove it to begin anew. So is a file that was copied from another key.
 ///
 /// On a file system that several machines share, this store does not keep the promises of ``FleetStore``: use a store
 /// that is made for that.
