@@ -6,8 +6,8 @@ public struct RateLimited: Sendable, Hashable, CustomStringConvertible, ErrorPay
     public let status: Int?
     /// The server's message.
     public let message: String?
-    /// The server's response, with its code and its body; `nil` if the client's own limit applied. Two errors that differ
-    /// in it alone are equal.
+    /// The server's response, with its code and its body; `nil` if the client's own limit applied. Two errors that
+    /// differ in it alone are equal.
     public var rejection: Rejection? {
         guard var rejection = response.value else { return nil }
         rejection.call = call

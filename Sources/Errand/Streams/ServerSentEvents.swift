@@ -83,10 +83,10 @@ extension APIClient {
 /// from one second to thirty while no event comes. It is at least half a second and at most a minute, whatever the
 /// server asks for. The sequence ends with the status 204, when ``until(_:)`` says so, and with its task.
 ///
-/// It connects again after a failure that may pass: no network, a silence, a connection that could not be opened or that
-/// broke, a rate limit, a 5xx, and the statuses of the retry policy. Any other error is thrown, such as another 4xx, a
-/// redirect that is not followed, a wrong content type, a certificate that is not trusted, or a deadline that has
-/// passed; when the user signs out, `.sessionExpired`.
+/// It connects again after a failure that may pass: no network, a silence, a connection that could not be opened or
+/// that broke, a rate limit, a 5xx, and the statuses of the retry policy. Any other error is thrown, such as another
+/// 4xx, a redirect that is not followed, a wrong content type, a certificate that is not trusted, or a deadline that
+/// has passed; when the user signs out, `.sessionExpired`.
 ///
 /// A redirect to another origin takes `Last-Event-ID` along if that origin has sent the event with the identifier, but
 /// no credentials.

@@ -68,10 +68,10 @@ public actor TokenStore {
     ///     it unsaved, and `events` reports that.
     ///   - time: The source of time.
     ///   - refresh: Returns a new token. The session ends if it throws `.sessionExpired` or `.signInRequired`, or a
-    ///     `.rejected` that says so: with the status 401 and no temporary code (such as `slow_down`), or with one of the
-    ///     OAuth codes `invalid_grant`, `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does not end
-    ///     because of `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps the
-    ///     session: the waiting calls fail with it, and the next call refreshes again after a delay.
+    ///     `.rejected` that says so: with the status 401 and no temporary code (such as `slow_down`), or with one of
+    ///     the OAuth codes `invalid_grant`, `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does
+    ///     not end because of `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps
+    ///     the session: the waiting calls fail with it, and the next call refreshes again after a delay.
     ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that no one else
     ///     can use it; nothing by default. It runs beside the sign-out, for no longer than the `refreshTimeout`; if it
     ///     fails, `events` reports that. Its calls are not signed by this store. A refresh that is under way finishes,
