@@ -31,6 +31,9 @@ public final class Fleet: Sendable {
     @nonexhaustive public enum Event: Sendable, Hashable {
         /// A request to the store has failed. The same failure is reported once until it is over.
         case storeFailed(FleetStoreError)
+        /// An operator should know this about the store: a setting that can lose writes, or a version with a fault. A
+        /// node asks once, when the store has responded first.
+        case storeWarning(String)
         /// No request to the store fails any more, or those that failed are no longer needed.
         case storeRecovered
         /// This node could not renew its record for a lifetime. It uses none of its permits until it can.
@@ -191,7 +194,8 @@ public final class Fleet: Sendable {
         let (standing, contact) = (member.standing, member.lastContact)
         return Snapshot(
             node: standing.id, timeLeft: standing.end > now ? now.duration(to: standing.end) : nil,
-            sinceContact: contact.map { $0.duration(to: now) }, limits: member.limits.map(\.snapshot))
+            sinceContact: contact.map { $0.duration(to: now) }, warnings: member.warnings,
+            limits: member.limits.map(\.snapshot))
     }
 
     /// What happens from now on. Each stream has a queue of its own.

@@ -10,6 +10,8 @@ extension Fleet {
         public let timeLeft: Duration?
         /// How long ago the store has responded last to a request of this node; `nil` if it never has.
         public let sinceContact: Duration?
+        /// What an operator should know about the store, as it has said when this node began.
+        public let warnings: [String]
         /// The shared limits that this node uses.
         public let limits: [LimitSnapshot]
     }

@@ -24,6 +24,8 @@ actor Member {
         var troubles = StoreTroubles()
         /// When the store has responded last.
         var lastContact: Instant?
+        /// What the store has warned of; `nil` before it was asked.
+        var warnings: [String]?
         /// By the key of their records. One that has ended is kept while its node still owns permits that were used:
         /// the next use has to count them.
         var limits: [String: Work] = [:]
@@ -72,6 +74,8 @@ actor Member {
     nonisolated var standing: Standing { published.withLock { $0.standing } }
     /// What this node cannot do now because of the store.
     nonisolated var troubles: StoreTroubles { published.withLock { $0.troubles } }
+    /// What the store has warned of.
+    nonisolated var warnings: [String] { published.withLock { $0.warnings ?? [] } }
     /// When the store has responded last; `nil` before the first time.
     nonisolated var lastContact: Instant? { published.withLock { $0.lastContact } }
     /// The limits in use.
@@ -305,6 +309,7 @@ extension Member {
         published.withLock { $0.looks = looks }
         defer { looks.cancelAlarm() }
         while !Task.isCancelled {
+            await warn()
             let all = limits
             let seen = all.map(\.nodes)
             // What was seen of the nodes of other limits still counts when this one needs their permits.

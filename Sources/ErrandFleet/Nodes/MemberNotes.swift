@@ -29,4 +29,17 @@ extension Member {
         events.send(.starving(limit: limit))
         published.withLock { $0.looks }.signal()
     }
+
+    /// Asks the store once, when it has responded, what an operator should know about it.
+    func warn() async {
+        let isDue = published.withLock { published in
+            guard published.lastContact != nil, published.warnings == nil else { return false }
+            published.warnings = []
+            return true
+        }
+        guard isDue else { return }
+        let warnings = await store.warnings()
+        published.withLock { $0.warnings = warnings }
+        for warning in warnings { events.send(.storeWarning(warning)) }
+    }
 }

@@ -1,7 +1,8 @@
 /// A type that keeps what the nodes of a fleet share: small records under keys, each with a revision.
 ///
-/// Three methods are enough. The fleet's safety rests on ``write(_:to:replacing:)`` alone: of several writers that have
-/// read the same revision, one succeeds. It assumes nothing about the store's clock, and no record expires.
+/// Three methods are enough; the fourth is for operators. The fleet's safety rests on ``write(_:to:replacing:)`` alone:
+/// of several writers that have read the same revision, one succeeds. It assumes nothing about the store's clock, and
+/// no record expires.
 ///
 /// A key consists of letters, digits, `-`, `.`, `_` and `/`, and has at most 512 bytes. A record has at most 512 KB.
 /// All methods throw ``FleetStoreError/Kind/cancelled`` soon after their task is canceled, and never wait without limit
@@ -22,6 +23,14 @@ public protocol FleetStore: Sendable {
     /// by throwing, when the store cannot be reached or no longer knows what came between; its reader then begins
     /// another. It ends with the task that reads it.
     func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error>
+    /// Returns what an operator should know about the store, each in a sentence: a setting that can lose writes, or a
+    /// version with a fault. Nothing, by default. A fleet asks once, when the store has responded first.
+    func warnings() async -> [String]
+}
+
+extension FleetStore {
+    /// Returns nothing.
+    public func warnings() async -> [String] { [] }
 }
 
 /// A record of a fleet's store.

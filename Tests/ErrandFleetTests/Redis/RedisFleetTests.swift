@@ -30,6 +30,20 @@ struct RedisFleetTests {
         #expect(scene.largestCount <= LimitServerScene.permits)
     }
 
+    @Test("a node tells once what its Redis is not set to")
+    func warnings() async throws {
+        let server = try await RedisServer(["--appendonly", "no"])
+        let fleet = Fleet(store: RedisFleetStore(server.address), name: "test", lifetime: .seconds(2))
+        let events = fleet.events
+        let limiter = fleet.limiter("api", .requests(20, per: .seconds(1)))
+        try await limiter.acquire()
+        let warning = await events.compactMap { if case .storeWarning(let text) = $0 { text } else { nil } }
+            .first { _ in true }
+        #expect(warning?.contains("Set `appendonly yes`") == true)
+        #expect(fleet.snapshot.warnings == [warning])
+        await fleet.leave()
+    }
+
     @Test("F16: a server that has lost the last writes doubles the limit at most, and calls go on")
     func lostWrites() async throws {
         let server = try await RedisServer()
