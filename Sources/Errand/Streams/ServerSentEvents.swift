@@ -15,7 +15,7 @@ extension APIClient {
     ///
     /// - Parameters:
     ///   - endpoint: The call. A GET is connected again when its connection ends, see
-    ///     ``ServerSentEvents/reconnecting(_:)``.
+    ///     ``ServerSentEvents/reconnecting(_:fromStart:)``.
     ///   - lastID: The identifier of the last event that was received, to continue after that event. A redirect takes
     ///     it along.
     public nonisolated func events(_ endpoint: Endpoint<Data>, after lastID: String = "") -> ServerSentEvents {
