@@ -37,14 +37,9 @@ package struct RollingWindow: Sendable {
         spacing = isSmooth ? period / Int64(max(1, permits)) : 0
     }
 
-    /// Returns how many permits are out: taken, and not back yet.
+    /// Returns how many permits are out: taken, and not back yet; at a later instant, of those that are out now.
     package func out(at now: Instant) -> Int {
         outstanding - entries.prefix { $0.at <= now }.reduce(0) { $0 + $1.count }
-    }
-
-    /// Returns how many permits come back after that instant.
-    package func out(after instant: Instant) -> Int {
-        entries.reversed().prefix { $0.at > instant }.reduce(0) { $0 + $1.count }
     }
 
     /// Returns when the next permits come back; `nil` if none are out.

@@ -1,7 +1,3 @@
-#if !os(Linux)
-import Dispatch
-#endif
-
 /// A few threads for file operations, which may block for long: a task that blocks takes one of the threads that all
 /// tasks share, and there are only as many as processor cores.
 ///
@@ -130,7 +126,7 @@ package final class DiskThreads: Sendable {
         for _ in 0..<actions.wakeUps { wakeUps.raise() }
         if let check = actions.check { watch(from: check) }
         var hasThread = true
-        for _ in 0..<actions.starts where !startThread({ self.work() }) {
+        for _ in 0..<actions.starts where !SystemThread.start({ self.work() }) {
             let isFirst = state.withLock { state in
                 state.threads -= 1
                 state.coming -= 1
@@ -154,7 +150,7 @@ package final class DiskThreads: Sendable {
                 return (self.dispatch(&state), unclear.filter { state.unclear.updateValue(true, forKey: $0) == nil })
             }
             self.carryOut(actions)
-            for disk in unclear where !self.startThread({ self.look(on: disk) }) {
+            for disk in unclear where !SystemThread.start({ self.look(on: disk) }) {
                 self.state.withLock { $0.unclear[disk] = nil }
             }
         }
@@ -185,15 +181,6 @@ package final class DiskThreads: Sendable {
             state.unclear[disk] = false
             return state.schedule.places(on: disk)
         }
-    }
-
-    private func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-        #if os(Linux)
-        return SystemThread.start(body)
-        #else
-        DispatchQueue.global().async(execute: body)
-        return true
-        #endif
     }
 
     /// The life of a thread.

@@ -8,9 +8,13 @@ import Musl
 // FoundationNetworking imports this module, which then owns the types of pthread for the compiler.
 import CDispatch
 #endif
+#else
+import Dispatch
+#endif
 
-/// A thread that is not waited for.
-enum SystemThread {
+/// A thread that is not waited for: on Linux one of its own, elsewhere one of Dispatch's.
+package enum SystemThread {
+    #if os(Linux)
     private final class Work {
         let body: @Sendable () -> Void
 
@@ -19,8 +23,8 @@ enum SystemThread {
         }
     }
 
-    /// Runs `body` on a thread of its own. Returns `false` if the system has no thread left.
-    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    /// Runs `body` on a thread. Returns `false` if the system has none left.
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setstacksize(&attributes, 512 << 10)
@@ -38,8 +42,16 @@ enum SystemThread {
         if result != 0 { work.release() }
         return result == 0
     }
+    #else
+    /// Runs `body` on a thread. Returns `false` if the system has none left.
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        DispatchQueue.global().async(execute: body)
+        return true
+    }
+    #endif
 }
 
+#if os(Linux)
 /// A semaphore of the system, on which threads without work wait.
 ///
 /// `@unchecked Sendable`: `sem_t` is made for use by several threads, and lives at one address as long as this object.

@@ -104,8 +104,7 @@ struct LimitNode {
     mutating func rename(to id: String) {
         self.id = id
         if attempt != nil { pause = pauseBefore }
-        (attempt, hasJoined) = (nil, false)
-        moves.begin()
+        (attempt, hasJoined, moves.share) = (nil, false, .max)
     }
 
     /// Accepts other settings. The node joins again with them.
@@ -232,7 +231,7 @@ struct LimitNode {
                 (unowned, due) = ((revision, since), end)
             }
         }
-        moves.shareNothing()
+        moves.share = 0
         guard next != old else { return Step(share: 0, due: due) }
         (attempt, pauseBefore) = (next, pause)
         return Step(write: next, share: 0, due: due)

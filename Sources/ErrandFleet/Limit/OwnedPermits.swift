@@ -75,12 +75,12 @@ struct OwnedPermits: PermitSource {
 
     /// Returns how many permits were taken in the last lifetime, and are out.
     func recent(at now: Instant) -> Int {
-        min(window.out(after: now.advanced(by: max(.zero, period - lifetime))), window.permits)
+        min(window.out(at: now.advanced(by: max(.zero, period - lifetime))), window.permits)
     }
 
     /// Returns how many permits come back within that time.
     private func due(in wait: Duration, at now: Instant) -> Int {
-        max(0, window.out(at: now) - window.out(after: now.advanced(by: wait)))
+        max(0, window.out(at: now) - window.out(at: now.advanced(by: wait)))
     }
 
     /// Returns how many permits come back soon enough for calls to wait for them.

@@ -14,9 +14,13 @@ import Errand
 struct PermitMoves {
     /// The most nodes that a node lets go first.
     private static let mostRanks = 10
+    /// For so many graces after a node has asked the others, its calls wait for its own permits for longer.
+    private static let patience = 8
+    /// For so many graces, a node keeps somewhat more than it uses, and one that no longer needs more still asks.
+    private static let hold = 2
 
     /// How many of the permits the node may have out, as decided last.
-    private(set) var share = Int.max
+    var share = Int.max
     /// Since when the node has had its place in the order of the nodes.
     private var turnStart = Instant.zero
     private var lastGift = Instant(nanoseconds: .min)
@@ -36,18 +40,12 @@ struct PermitMoves {
         askedSince = record.node(id)?.isShort == true ? askedSince ?? now : nil
     }
 
-    /// Forgets what was decided for a node of another name.
-    mutating func begin() { share = .max }
-
-    /// Decides that the node may have none of the permits out.
-    mutating func shareNothing() { share = 0 }
-
     /// Takes free permits, writes how many more the node needs, and gives away what others are to have.
     mutating func apply(
         _ need: LimitNode.Need, of id: String, _ settings: SharedLimitSettings, in next: inout LimitRecord,
         replacing record: LimitRecord?, _ step: inout LimitNode.Step, at now: Instant
     ) {
-        let hasAsked = lastAsk.advanced(by: settings.grace * 8) > now
+        let hasAsked = lastAsk.advanced(by: settings.grace * Self.patience) > now
         let part = Part(id: id, need: need, settings: settings, now: now, hasAsked: hasAsked)
         let needed = part.needed(in: next)
         ask(for: needed, part, in: &next, &step)
@@ -92,21 +90,23 @@ extension PermitMoves {
         guard needed > mine else {
             // A node that looks as if its calls waited is given what it does not need. But it often needs that again.
             guard let node = next.node(id), node.isShort else { return }
-            let end = (askedSince ?? part.now).advanced(by: settings.grace * 2)
+            let end = (askedSince ?? part.now).advanced(by: settings.grace * Self.hold)
             if end <= part.now { next.update(id) { $0.wants = needed } } else { step.look(at: end) }
             return
         }
         let othersWait = next.nodes.contains { $0.id != id && $0.isShort }
-        var probe = next
-        probe.update(id) { node in
-            node.wants = needed
-            node.cost = max(1, need.cost)
-            node.weight = settings.weight
-        }
         // More than is needed now, so that growing demand does not ask for permits one by one. Others get what they
         // need when they need it.
         var wish = min(max(needed * 2 - mine, next.free / 4), needed - mine + part.reserve(in: next))
-        if othersWait, next.free > 0 { wish = min(wish, probe.target(of: id) - mine) }
+        if othersWait, next.free > 0 {
+            var probe = next
+            probe.update(id) { node in
+                node.wants = needed
+                node.cost = max(1, need.cost)
+                node.weight = settings.weight
+            }
+            wish = min(wish, probe.target(of: id) - mine)
+        }
         let taken = max(0, min(next.free, wish))
         let missing = needed > mine + taken
         guard taken > 0 || missing else { return }
@@ -148,10 +148,10 @@ extension PermitMoves {
         let due = since.advanced(by: settings.rankDelay * rank(of: id, in: next))
         guard isOwed || due <= now else { return step.look(at: due) }
         // What the others can have is what this node does not need, and at first not what it may need soon.
-        let patience = since.advanced(by: settings.grace * 2)
-        let mayWait = !isOwed && patience > now && rivals.allSatisfy { $0.owned >= $0.cost }
+        let holdEnd = since.advanced(by: settings.grace * Self.hold)
+        let mayWait = !isOwed && holdEnd > now && rivals.allSatisfy { $0.owned >= $0.cost }
         let kept = min(mine, needed + (mayWait ? needed.squareRoot : 0))
-        if kept > needed { step.look(at: patience) }
+        if kept > needed { step.look(at: holdEnd) }
         var view = next
         view.update(id) { node in
             node.owned = kept

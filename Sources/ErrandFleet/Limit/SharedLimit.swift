@@ -13,7 +13,7 @@ actor SharedLimit {
     }
 
     /// How long the store may take for its first answer before that is a problem.
-    private static let silence = Duration.seconds(1)
+    private static let longestSilence = Duration.seconds(1)
 
     nonisolated let name: String
     nonisolated let key: String
@@ -200,7 +200,10 @@ extension SharedLimit {
         guard let limiter, let demand else { return returnRest(as: standing, at: now) }
         var gone: Set<String> = []
         var due = leavingEnd
-        if let end = silentSince?.advanced(by: Self.silence), !node.hasRead, end > now { due = min(due ?? end, end) }
+        if let silentSince, !node.hasRead {
+            let end = silentSince.advanced(by: Self.longestSilence)
+            if end > now { due = min(due ?? end, end) }
+        }
         for id in nodes.ids {
             guard let instant = member.gone(id)?.advanced(by: node.takeover) else { continue }
             if instant <= now { gone.insert(id) } else { due = min(due ?? instant, instant) }
@@ -309,7 +312,7 @@ extension SharedLimit {
     /// What is wrong while the store has not answered at all.
     private var silence: FleetProblem? {
         guard !node.hasRead, let silentSince else { return nil }
-        let isLong = silentSince.duration(to: time.now) >= Self.silence
+        let isLong = silentSince.duration(to: time.now) >= Self.longestSilence
         return isLong ? FleetProblem("the fleet's store has not answered since this node has begun") : nil
     }
 

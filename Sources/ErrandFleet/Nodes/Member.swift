@@ -57,8 +57,8 @@ actor Member {
     private var hasRun = false
     /// Whether the lifetime is over because no renewal has succeeded, and when others have removed this node last.
     private var (hasLapsed, lastRemoval) = (false, Instant(nanoseconds: .min))
-    /// Whether this node may have removed its own record.
-    private var isResting = false
+    /// Whether this node is removing its own record, and whether it may have done so without hearing of it.
+    private var (isLeavingName, mayHaveLeft) = (false, false)
 
     init(
         store: any FleetStore, prefix: String, label: String, lifetime: Duration, time: any TimeSource
@@ -220,16 +220,19 @@ extension Member {
     /// Removes this node's record, and waits until it needs one again.
     private func rest(until needs: WakeUp) async {
         if let revision = life.revision {
-            // From now on a limit takes nothing under the name that ends, and says so before.
-            published.withLock { $0.standing.end = Instant(nanoseconds: .min) }
+            // From now on a limit takes nothing under the name that ends. One that needs this node has said so before.
+            isLeavingName = true
+            publish()
             guard !limits.contains(where: \.needsNode) else {
+                isLeavingName = false
                 publish()
                 return wakeLimits()
             }
-            isResting = true
+            mayHaveLeft = true
             do throws(FleetStoreError) {
                 _ = try await store.write(nil, to: key(of: id), replacing: revision)
             } catch {
+                isLeavingName = false
                 note(error, in: .renewals)
                 publish()
                 wakeLimits()
@@ -262,7 +265,7 @@ extension Member {
         switch outcome {
         case .written(let revision?):
             attempts = []
-            (hasLapsed, isResting) = (false, false)
+            (hasLapsed, mayHaveLeft) = (false, false)
             life.renewed(revision, sentAt: attempt.sent)
             publish()
             return nil
@@ -271,7 +274,7 @@ extension Member {
             attempts = []
             guard let made = known.first(where: { $0.bytes == record.bytes }) else { return beginAgain() }
             // A renewal whose response was lost was made after all, or something on the way has repeated this one.
-            (hasLapsed, isResting) = (false, false)
+            (hasLapsed, mayHaveLeft) = (false, false)
             life.renewed(record.revision, sentAt: made.sent)
             publish()
             return made.bytes == attempt.bytes ? nil : .zero
@@ -282,9 +285,9 @@ extension Member {
     /// Others have removed this node. It owns nothing any more, and goes on under another name: at once, but if that
     /// happens again and again, each name leaves a key.
     private func beginAgain() -> Duration {
-        let (wasResting, old) = (isResting, rename())
+        let (hasLeft, old) = (mayHaveLeft, rename())
         // This node has removed its record itself, and has not heard of it.
-        if wasResting { return .zero }
+        if hasLeft { return .zero }
         events.send(.removed(old))
         let now = time.now
         defer { lastRemoval = now }
@@ -293,7 +296,7 @@ extension Member {
 
     /// Gives this node another name, under which it owns nothing. Returns the old one.
     private func rename() -> String {
-        (attempts, isResting) = ([], false)
+        (attempts, isLeavingName, mayHaveLeft) = ([], false, false)
         life.removed()
         return published.withLock { published in
             let old = published.standing.id
@@ -365,7 +368,7 @@ extension Member {
                 life.gone(id).map { (id, $0) }
             })
         published.withLock { published in
-            published.standing.end = life.end
+            published.standing.end = isLeavingName ? Instant(nanoseconds: .min) : life.end
             published.gone = gone
         }
     }

@@ -14,7 +14,7 @@ final class RedisInbox: Sendable {
     private struct State {
         var events: [Event] = []
         /// Wakes the thread; `nil` without one.
-        var wakeUp: RedisWakeUp?
+        var wakeUp: WakeUpPipe?
         var isClosed = false
     }
 
@@ -28,14 +28,14 @@ final class RedisInbox: Sendable {
 
     /// Hands over an event. Starts `run` on a thread if there is none.
     func post(
-        _ event: Event, _ run: @escaping @Sendable (RedisWakeUp) -> Void
+        _ event: Event, _ run: @escaping @Sendable (WakeUpPipe) -> Void
     ) throws(FleetStoreError) {
-        let woken = try state.withLock { state throws(FleetStoreError) -> RedisWakeUp? in
+        let woken = try state.withLock { state throws(FleetStoreError) -> WakeUpPipe? in
             if let wakeUp = state.wakeUp {
                 state.events.append(event)
                 return state.events.count == 1 ? wakeUp : nil
             }
-            guard let wakeUp = RedisWakeUp(), RedisThread.start({ run(wakeUp) }) else {
+            guard let wakeUp = WakeUpPipe(), SystemThread.start({ run(wakeUp) }) else {
                 throw FleetStoreError(
                     .unreachable, "the system has no descriptor or no thread left to reach Redis with")
             }
@@ -48,7 +48,7 @@ final class RedisInbox: Sendable {
 
     /// Hands over the end of a watch, if there is a thread.
     func postEnd(of watch: RedisWatch) {
-        let woken: RedisWakeUp? = state.withLock { state in
+        let woken: WakeUpPipe? = state.withLock { state in
             guard let wakeUp = state.wakeUp else { return nil }
             state.events.append(.end(watch))
             return state.events.count == 1 ? wakeUp : nil
@@ -70,7 +70,7 @@ final class RedisInbox: Sendable {
 
     /// Ends the thread.
     func close() {
-        let woken: RedisWakeUp? = state.withLock { state in
+        let woken: WakeUpPipe? = state.withLock { state in
             state.isClosed = true
             return state.wakeUp
         }

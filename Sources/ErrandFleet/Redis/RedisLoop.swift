@@ -34,7 +34,7 @@ struct RedisLoop {
     private static let longestPause = Duration.seconds(5)
     private let settings: Settings
     private let inbox: RedisInbox
-    private let wakeUp: RedisWakeUp
+    private let wakeUp: WakeUpPipe
     private let time = SystemTime.system
     private var waiting: [Waiting] = []
     private var watches: [RedisWatch] = []
@@ -45,7 +45,7 @@ struct RedisLoop {
     /// When a watch may connect again.
     private var nextAttempt: Instant?
 
-    init(_ settings: Settings, _ inbox: RedisInbox, _ wakeUp: RedisWakeUp) {
+    init(_ settings: Settings, _ inbox: RedisInbox, _ wakeUp: WakeUpPipe) {
         self.settings = settings
         self.inbox = inbox
         self.wakeUp = wakeUp

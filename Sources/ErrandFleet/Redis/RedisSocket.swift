@@ -56,7 +56,7 @@ final class RedisSocket: RedisStream {
     /// The lookup blocks, as long as the system likes. Everything else ends early if `isOver` is true after the thread
     /// was woken.
     static func connected(
-        to address: RedisAddress, until deadline: Instant, _ wakeUp: RedisWakeUp, isOver: () -> Bool
+        to address: RedisAddress, until deadline: Instant, _ wakeUp: WakeUpPipe, isOver: () -> Bool
     ) throws(FleetStoreError) -> RedisSocket {
         let places = try places(of: address)
         var words = "it has no address"
@@ -108,7 +108,7 @@ final class RedisSocket: RedisStream {
     }
 
     private static func connected(
-        to place: Place, until deadline: Instant, _ wakeUp: RedisWakeUp, _ isOver: () -> Bool
+        to place: Place, until deadline: Instant, _ wakeUp: WakeUpPipe, _ isOver: () -> Bool
     ) -> Result<RedisSocket, Failure> {
         let descriptor = socket(place.family, stream, 0)
         guard descriptor >= 0 else { return .failure(Failure(code: errno)) }

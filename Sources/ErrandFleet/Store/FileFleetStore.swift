@@ -53,11 +53,12 @@ public struct FileFleetStore: FleetStore {
         return try await translating { () async throws(StorageError) in
             try await locking(file) { () async throws(StorageError) in
                 let old = try await file.onDisk { () throws(StorageError) in try Self.read(file, of: key) }
-                guard old?.revision == revision, bytes != nil || old != nil else {
-                    // A lock file without a record would stay.
-                    if old == nil { try await file.onDisk { () throws(StorageError) in try file.removeLock() } }
-                    return old?.revision == revision ? .written(nil) : .changed(old?.record)
+                if old == nil, bytes == nil || revision != nil {
+                    // Nothing is written, and a lock file without a record would stay.
+                    try await file.onDisk { () throws(StorageError) in try file.removeLock() }
+                    return revision == nil ? .written(nil) : .changed(nil)
                 }
+                guard old?.revision == revision else { return .changed(old?.record) }
                 guard let bytes else { return try await remove(file, at: revision) }
                 return try await file.onDisk { () throws(StorageError) in
                     var next = old?.revision.number

@@ -253,20 +253,7 @@ struct EtcdStoreTests {
         let store = EtcdFleetStore(cluster.addresses, timeout: .seconds(20))
         try await cluster.isReady(for: store)
         let scene = try SessionScene(store)
-        try await scene.seed()
-        let idle = scene.node(in: EtcdFleetStore(cluster.addresses))
-        var events = idle.events.makeAsyncIterator()
-        #expect(try await idle.token().accessToken == "access.0")
-        let nodes = (0..<10).map { _ in scene.node(in: EtcdFleetStore(cluster.addresses, timeout: .seconds(20))) }
-        for node in nodes { _ = try await node.token() }
-        let tokens = await withTaskGroup { group in
-            for node in nodes { group.addTask { await SessionScene.replacement(in: node) } }
-            return await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(tokens == Array(repeating: .success("access.1"), count: 10))
-        #expect(scene.server.refreshes == 1)
-        while let event = await events.next() { if case .refreshed = event { break } }
-        #expect(try await idle.token().accessToken == "access.1")
+        try await scene.expectOneRefresh { EtcdFleetStore(cluster.addresses, timeout: .seconds(20)) }
     }
 
     @Test("an old version is warned of, and a member that does not answer")

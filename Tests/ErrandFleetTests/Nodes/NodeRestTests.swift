@@ -61,6 +61,36 @@ import Testing
         withExtendedLifetime(limiters) {}
     }
 
+    @Test("F15: a call that comes while a node removes its record gets permits under the next name, and no other")
+    func raced() async {
+        let gate = Gate(at: 1)
+        let path = HeldRemovals(store: store, gate: gate)
+        let one = Fleet(store: path, name: "billing", node: "a", lifetime: .seconds(6), time: clock)
+        let other = fleet("b")
+        let limiters = (limiter(of: one), limiter(of: other))
+        await clock.run {
+            _ = await clock.taken(from: limiters.0, for: .seconds(3))
+            var seconds = 0
+            while !gate.isHolding, seconds < 60 {
+                _ = await clock.taken(from: limiters.1, for: .seconds(1))
+                seconds += 1
+            }
+            #expect(gate.isHolding)
+            let old = one.snapshot.node
+            async let taken = clock.taken(from: limiters.0, for: .seconds(10), tasks: 1)
+            // Long enough for a look at the other nodes, which tells what this one may use.
+            _ = await clock.taken(from: limiters.1, for: .seconds(4))
+            #expect(other.snapshot.limits.first?.owners[old] == nil)
+            #expect(other.snapshot.limits.first?.waitingNodes.contains(old) == false)
+            gate.open()
+            #expect(await !taken.isEmpty)
+            #expect(one.snapshot.node != old)
+            await one.leave()
+            await other.leave()
+        }
+        withExtendedLifetime(limiters) {}
+    }
+
     @Test("F15: while the store does not respond, the record of a node that needs nothing is removed later")
     func unreachable() async throws {
         let (one, other) = (fleet("a"), fleet("b"))
@@ -78,4 +108,21 @@ import Testing
         }
         withExtendedLifetime(limiters) {}
     }
+}
+
+/// A store that takes a while to remove the records of nodes.
+private struct HeldRemovals: FleetStore {
+    let store: TroubledStore
+    let gate: Gate
+
+    func read(_ key: String) async throws(FleetStoreError) -> FleetRecord? { try await store.read(key) }
+
+    func write(
+        _ bytes: [UInt8]?, to key: String, replacing revision: FleetRevision?
+    ) async throws(FleetStoreError) -> FleetWrite {
+        if bytes == nil, key.contains("/nodes/") { await gate.pass() }
+        return try await store.write(bytes, to: key, replacing: revision)
+    }
+
+    func changes(of key: String) -> AsyncThrowingStream<FleetRecord?, any Error> { store.changes(of: key) }
 }

@@ -71,20 +71,7 @@ struct RedisFleetTests {
     func sessions() async throws {
         let server = try await RedisServer()
         let scene = try SessionScene(RedisFleetStore(server.address, timeout: .seconds(20)))
-        try await scene.seed()
-        let idle = scene.node(in: RedisFleetStore(server.address))
-        var events = idle.events.makeAsyncIterator()
-        #expect(try await idle.token().accessToken == "access.0")
-        let nodes = (0..<10).map { _ in scene.node(in: RedisFleetStore(server.address, timeout: .seconds(20))) }
-        for node in nodes { _ = try await node.token() }
-        let tokens = await withTaskGroup { group in
-            for node in nodes { group.addTask { await SessionScene.replacement(in: node) } }
-            return await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(tokens == Array(repeating: .success("access.1"), count: 10))
-        #expect(scene.server.refreshes == 1)
-        while let event = await events.next() { if case .refreshed = event { break } }
-        #expect(try await idle.token().accessToken == "access.1")
+        try await scene.expectOneRefresh { RedisFleetStore(server.address, timeout: .seconds(20)) }
     }
 }
 #endif

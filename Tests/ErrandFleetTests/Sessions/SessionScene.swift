@@ -3,6 +3,7 @@ import ErrandFleet
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
+import Testing
 
 /// A server that replaces refresh tokens, and takes the second use of one for theft: then it refuses all of them.
 final class RotatingServer: Sendable {
@@ -257,6 +258,24 @@ struct SessionScene: Sendable {
     func seed() async throws {
         let session = SavedSession(id: UUID(), token: RotatingServer.first, received: time.date)
         try await sessions().save(session)
+    }
+
+    /// Checks that ten nodes refresh the session once, and that an idle one learns of the new token by itself.
+    func expectOneRefresh(in store: () -> any FleetStore) async throws {
+        try await seed()
+        let idle = node(in: store())
+        var events = idle.events.makeAsyncIterator()
+        #expect(try await idle.token().accessToken == "access.0")
+        let nodes = (0..<10).map { _ in node(in: store()) }
+        for node in nodes { _ = try await node.token() }
+        let tokens = await withTaskGroup { group in
+            for node in nodes { group.addTask { await Self.replacement(in: node) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens == Array(repeating: .success("access.1"), count: 10))
+        #expect(server.refreshes == 1)
+        while let event = await events.next() { if case .refreshed = event { break } }
+        #expect(try await idle.token().accessToken == "access.1")
     }
 
     /// Returns the token that replaces the first one, or the error.

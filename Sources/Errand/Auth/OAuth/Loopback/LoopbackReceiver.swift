@@ -1,7 +1,3 @@
-#if !os(Linux)
-import Dispatch
-#endif
-
 /// How much a receiver takes from programs on this machine, any of which can connect to it.
 struct ReceiverLimits: Sendable {
     /// A browser has a few; when there is another one, the oldest is closed.
@@ -28,7 +24,7 @@ final class LoopbackReceiver: Sendable {
     /// Those of a thread that serves them are its own, so that they are closed when it ends.
     private let listeners: Lock<[ReceiverSocket]>
     private let input: CInt?
-    private let wakeUp: ReceiverWakeUp
+    private let wakeUp: WakeUpPipe
     private let limits: ReceiverLimits
 
     /// Listens at that address.
@@ -40,7 +36,7 @@ final class LoopbackReceiver: Sendable {
     init(_ redirectURI: String, input: CInt? = nil, limits: ReceiverLimits = .init()) throws(ServiceError) {
         let address = try ReceiverAddress(redirectURI)
         guard let (listeners, port) = ReceiverSocket.listening(at: address.hosts, port: address.port),
-            let wakeUp = ReceiverWakeUp()
+            let wakeUp = WakeUpPipe()
         else {
             let place = address.port.map { "port \($0) of \(address.host)" } ?? "\(address.host)"
             let words = "nothing can listen at \(place), to receive the redirect of the sign-in"
@@ -70,7 +66,7 @@ final class LoopbackReceiver: Sendable {
         let loop = ReceiverLoop(
             address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer, outcome: page,
             find: { if page != nil { result.complete(.success($0)) } }, tell: tell)
-        let hasThread = Self.start { [self] in
+        let hasThread = SystemThread.start { [self] in
             begin()
             var sockets = listeners.withLock { listeners in
                 defer { listeners = [] }
@@ -99,15 +95,6 @@ final class LoopbackReceiver: Sendable {
             await ended.completion()
         }
         return try found.get()
-    }
-
-    private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        #if os(Linux)
-        return SystemThread.start(body)
-        #else
-        DispatchQueue.global().async(execute: body)
-        return true
-        #endif
     }
 }
 

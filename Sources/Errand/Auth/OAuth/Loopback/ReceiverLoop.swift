@@ -28,7 +28,7 @@ struct ReceiverLoop: Sendable {
 
     let address: ReceiverAddress
     let input: CInt?
-    let wakeUp: ReceiverWakeUp
+    let wakeUp: WakeUpPipe
     let limits: ReceiverLimits
     let isAnswer: @Sendable (String) -> Bool
     /// How the sign-in ends; `nil` if the page does not wait for that.

@@ -170,33 +170,3 @@ final class ReceiverSocket: Sendable {
 
     deinit { _ = close(descriptor) }
 }
-
-/// Wakes the thread of a receiver while it waits.
-final class ReceiverWakeUp: Sendable {
-    let descriptor: CInt
-    private let writer: CInt
-
-    /// Returns `nil` if the process has no descriptor left.
-    init?() {
-        var ends: [CInt] = [0, 0]
-        guard pipe(&ends) == 0 else { return nil }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        (descriptor, writer) = (ends[0], ends[1])
-    }
-
-    func raise() {
-        // The pipe has room for what is written once.
-        _ = write(writer, [0], 1)
-    }
-
-    /// Takes back what has woken the thread.
-    func lower() {
-        var byte: UInt8 = 0
-        _ = read(descriptor, &byte, 1)
-    }
-
-    deinit {
-        _ = close(descriptor)
-        _ = close(writer)
-    }
-}
