@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// The difference between a response and the endpoint's response type.
 public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, ErrorPayload {
     /// The path in the response: `users[3].id`; empty for the response as a whole.
@@ -22,6 +28,34 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
         self.snippet = snippet
         self.status = status
     }
+
+    /// Creates a failure from the error of a decoder, for values that you decode yourself.
+    ///
+    ///     do {
+    ///         return try JSONDecoder().decode(Invoice.self, from: data)
+    ///     } catch {
+    ///         throw .decodingFailed(DecodingFailure(error, decoding: Invoice.self, from: data))
+    ///     }
+    ///
+    /// Text that may be secret by its name is masked.
+    ///
+    /// - Parameters:
+    ///   - error: The error, as a rule a `DecodingError`.
+    ///   - type: The type that was decoded.
+    ///   - data: What was decoded, for the snippet; empty by default.
+    public init(_ error: any Error, decoding type: Any.Type, from data: Data = Data()) {
+        let cause = Cause(error, decoding: type, isQuoting: true)
+        func shown(_ text: some Collection<UInt8>) -> String {
+            let (beginning, isCut) = Redactor.standard.beginning(of: text, length: Self.shownLength)
+            return isCut ? "\(beginning)…" : beginning
+        }
+        self.init(
+            path: shown(cause.path.utf8), expected: cause.expected, found: shown(cause.found.utf8),
+            snippet: shown(data))
+    }
+
+    /// How much of a text is shown.
+    private static let shownLength = 200
 
     /// What happened, in words for developers.
     public var description: String {

@@ -21,6 +21,29 @@ public struct ServerSentEvent: Sendable, Hashable {
         self.id = id
     }
 
+    /// Returns the data as a value, for a stream whose events have several types of data.
+    ///
+    ///     for try await event in client.events(.get("feed")) {
+    ///         if event.type == "user" { show(try event.decode(as: User.self).name) }
+    ///     }
+    ///
+    /// Data that does not match is `.decodingFailed`. If all events have the same data, use
+    /// ``APIClient/events(_:of:after:)``, which decodes with the client's decoder.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: The decoder, a ``FastJSONDecoder`` by default.
+    public func decode<Value: Decodable>(
+        as type: Value.Type = Value.self, by decoder: any ResponseDecoder = FastJSONDecoder()
+    ) throws(ServiceError) -> Value {
+        let data = Data(data.utf8)
+        do {
+            return try decoder.decode(type, from: data, below: [])
+        } catch {
+            throw ServiceError(error) { .decodingFailed(DecodingFailure($0, decoding: type, from: data)) }
+        }
+    }
+
     /// Returns whether the types, the data and the identifiers are equal, byte by byte.
     public static func == (left: ServerSentEvent, right: ServerSentEvent) -> Bool {
         left.type == right.type && left.data == right.data && left.id == right.id

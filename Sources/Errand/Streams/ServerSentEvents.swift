@@ -159,6 +159,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         private(set) var decoding: StreamDecoding?
         /// Why the last connection ended; `nil` before the first.
         private var lastEnd: ClientEvent.RetryReason?
+        /// The pause before the next connection, once it has been announced.
+        private var announced: StreamPause?
         /// When the iteration has to end.
         private var deadline: Instant?
         /// How many connections in a row have brought no event.
@@ -181,10 +183,20 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ServiceError) -> ServerSentEvent? {
+            while let update = try await nextUpdate(isolation: actor) {
+                if case .event(let event) = update { return event }
+            }
+            return nil
+        }
+
+        /// Returns what happens next; `nil` at the end, and after an error.
+        mutating func nextUpdate(
+            isolation actor: isolated (any Actor)?
+        ) async throws(ServiceError) -> Update<ServerSentEvent>? {
             guard !isOver else { return nil }
             deadline = deadline ?? events.deadline.map(events.time.now.advanced(by:))
             do throws(ServiceError) {
-                if let event = try await event(isolation: actor) { return event }
+                if let update = try await update(isolation: actor) { return update }
             } catch {
                 throw fail(with: error.limited(to: events.deadline))
             }
@@ -192,9 +204,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             return nil
         }
 
-        private mutating func event(
+        private mutating func update(
             isolation actor: isolated (any Actor)?
-        ) async throws(ServiceError) -> ServerSentEvent? {
+        ) async throws(ServiceError) -> Update<ServerSentEvent>? {
             while true {
                 if share.needsLook(afterLineOf: parser.lastLength), share.isUsedUp(at: events.time.now) {
                     await Task.yield()
@@ -202,15 +214,19 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                 switch try parser.step() {
                 case .event(let event):
                     failures = 0
-                    guard events.isEnd?(event) ?? false else { return event }
+                    guard events.isEnd?(event) ?? false else { return .event(event) }
                     chunks?.stream.finish()
                     return nil
                 case .line: continue
                 case .end: break
                 }
                 guard chunks != nil else {
-                    guard try await connect() else { return nil }
-                    continue
+                    if let wait = announceWait() { return wait }
+                    switch try await connect() {
+                    case .connected(let headers): return .connected(headers)
+                    case .failed: continue
+                    case .over: return nil
+                    }
                 }
                 do throws(ServiceError) {
                     if let chunk = try await chunks?.next(isolation: actor) {
@@ -233,31 +249,48 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// Opens the stream. Returns `false` if the server has no more events.
-        private mutating func connect() async throws(ServiceError) -> Bool {
-            while true {
-                let before = lastEnd.map { StreamPause(duration: pause, reason: $0, session: session) }
-                do throws(ServiceError) {
-                    failures += 1
-                    let response = try await events.open(parser.lastID, reach, deadline, before)
-                    guard response.status != 204 else {
-                        guard events.isResumed || events.isEnd == nil else {
-                            throw response.chunks.stream.fail(with: Self.isCut)
-                        }
-                        response.chunks.stream.finish()
-                        return false
+        /// Decides on the pause after a connection that has ended; `nil` if there was none, or if the pause is decided.
+        private mutating func announceWait() -> Update<ServerSentEvent>? {
+            guard let lastEnd, announced == nil else { return nil }
+            let wait = StreamPause(duration: pause, reason: lastEnd, session: session)
+            announced = wait
+            let error: ServiceError? = if case .failure(let error) = lastEnd { error } else { nil }
+            return .waiting(after: error, pause: wait.duration)
+        }
+
+        private enum Connection {
+            case connected(HTTPHeaders)
+            /// It may succeed later.
+            case failed
+            /// The server has no more events.
+            case over
+        }
+
+        /// Opens the stream, after the pause if one was announced.
+        private mutating func connect() async throws(ServiceError) -> Connection {
+            do throws(ServiceError) {
+                let before = announced
+                announced = nil
+                failures += 1
+                let response = try await events.open(parser.lastID, reach, deadline, before)
+                guard response.status != 204 else {
+                    guard events.isResumed || events.isEnd == nil else {
+                        throw response.chunks.stream.fail(with: Self.isCut)
                     }
-                    try response.checkIsEventStream()
-                    (decoding, session, origin) = (response.decoding, response.session, response.origin)
-                    if !events.isResumed, events.isEnd != nil { response.chunks.stream.leaveEndToReader() }
-                    chunks = response.chunks.makeAsyncIterator()
-                    return true
-                } catch {
-                    let isPassing = error.status.map(events.passingStatuses.contains) ?? false
-                    let isLater = lastEnd != nil || events.waitsForStart
-                    guard isLater, error.isWorthReconnecting || isPassing else { throw error }
-                    lastEnd = .failure(error)
+                    response.chunks.stream.finish()
+                    return .over
                 }
+                try response.checkIsEventStream()
+                (decoding, session, origin) = (response.decoding, response.session, response.origin)
+                if !events.isResumed, events.isEnd != nil { response.chunks.stream.leaveEndToReader() }
+                chunks = response.chunks.makeAsyncIterator()
+                return .connected(response.headers)
+            } catch {
+                let isPassing = error.status.map(events.passingStatuses.contains) ?? false
+                let isLater = lastEnd != nil || events.waitsForStart
+                guard isLater, error.isWorthReconnecting || isPassing else { throw error }
+                lastEnd = .failure(error)
+                return .failed
             }
         }
 
