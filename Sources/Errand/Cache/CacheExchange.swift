@@ -105,7 +105,8 @@ struct CacheExchange {
 
     private func stored(_ headers: HTTPHeaders, status: Int, body: Data) -> Outcome {
         let control = CacheControl(headers.values("Cache-Control"))
-        guard !control.noStore, !control.mustUnderstand || Self.understood.contains(status),
+        let isCopy = rules.keepsCopy && isOfSession && (200..<300).contains(status)
+        guard !control.noStore || isCopy, !control.mustUnderstand || Self.understood.contains(status),
             let storable = StoredResponse.storable(headers)
         else {
             return .leave(.forbidden)

@@ -60,12 +60,15 @@ struct CacheInquiry: Sendable {
     /// Decides what to do with what is stored for the request, if anything is.
     func decision(on stored: StoredResponse?, at now: CacheMoment) -> Decision {
         guard let stored, !isReload else { return isLocal ? .refuse : .fetch }
-        if rules.mode != .refresh, !stored.control.noCache, !control.noCache,
+        if rules.mode != .refresh, !stored.control.noCache, !stored.control.noStore, !control.noCache,
             let age = stored.freshness.age(at: now), let decision = use(of: stored, aged: age)
         {
             return decision
         }
-        if isLocal { return .refuse }
+        if isLocal {
+            guard rules.keepsCopy, !control.isDemanding, let age = stored.freshness.age(at: now) else { return .refuse }
+            return .serveStale(age: age, .accepted, refreshing: false)
+        }
         return condition(for: stored) == nil ? .fetch : .revalidate
     }
 
@@ -91,9 +94,9 @@ struct CacheInquiry: Sendable {
 
     /// Returns the age of what is stored if it may be served because the server has failed or is slow; otherwise `nil`.
     func ageIfUsableOnFailure(_ stored: StoredResponse, at now: CacheMoment) -> Double? {
-        guard rules.mode == .standard, !control.isDemanding, !stored.control.noCache,
-            let age = stored.freshness.age(at: now)
-        else { return nil }
+        guard rules.mode == .standard, !control.isDemanding, let age = stored.freshness.age(at: now) else { return nil }
+        if rules.keepsCopy { return age }
+        guard !stored.control.noCache else { return nil }
         let staleness = age - rules.lifetime(of: stored)
         if staleness < 0 { return age }
         guard !stored.control.mustRevalidate else { return nil }

@@ -130,7 +130,10 @@ struct CacheLayer: Layer {
     }
 
     private func isUsable(_ stored: StoredResponse, _ rules: CallRules) -> Bool {
-        stored.status < 400 || !rules.mayAskAgain(after: HTTPResponse(status: stored.status, headers: stored.headers))
+        // A copy that the server has not allowed is for those that keep it (K17).
+        guard !stored.control.noStore || rules.cache.keepsCopy else { return false }
+        return stored.status < 400
+            || !rules.mayAskAgain(after: HTTPResponse(status: stored.status, headers: stored.headers))
     }
 
     // MARK: Without the server

@@ -2,11 +2,11 @@
 ///
 ///     let friends = try await client.run(.friends(of: me.id).cache(.staleUpTo(.seconds(86_400))))
 ///
-/// Policies that do not contradict each other can be combined: `.cache(.onlyIfCached, .staleUpTo(.seconds(600)))`. None
-/// of them stores what a server forbids to store, or uses what it requires to be confirmed first.
+/// Policies that do not contradict each other can be combined: `.cache(.onlyIfCached, .staleUpTo(.seconds(600)))`. Only
+/// ``keepingCopy`` stores what a server forbids to store, or uses what it requires to be confirmed first.
 public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: Sendable, Hashable {
-        case standard, reload, noStore, onlyIfCached, confirmed, heuristic, onlyOwn
+        case standard, reload, noStore, onlyIfCached, confirmed, heuristic, onlyOwn, keepingCopy
         case staleUpTo(Duration)
         case lifetime(Duration)
         case networkFirst(Duration)
@@ -36,6 +36,17 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     ///     try await client.run(.put("me", body: .json(profile)).cache(.onlyOwn))
     public static let onlyOwn = CachePolicy(kind: .onlyOwn)
 
+    /// Keeps a copy of the response for a start without a network, even if the server forbids to store it: for an app
+    /// on its user's own device, whose API sends everything with `no-store`.
+    ///
+    ///     $0.cache = .disk("com.example.app", megabytes: 50)
+    ///     $0.cachePolicies = [.keepingCopy, .networkFirst(within: .seconds(3))]
+    ///
+    /// The server is asked each time. Only if it cannot be reached or fails is the copy used, however old it is, and
+    /// only by calls with this policy. With ``onlyIfCached``, it is used without asking. Only a signed call keeps a
+    /// copy of what the server forbids to store. It belongs to the session, and a sign-out removes it.
+    public static let keepingCopy = CachePolicy(kind: .keepingCopy)
+
     /// Has the server confirm what has expired, whatever would be allowed instead.
     static let confirmed = CachePolicy(kind: .confirmed)
 
@@ -62,6 +73,7 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
         case .confirmed: "confirmed"
         case .heuristic: "heuristic"
         case .onlyOwn: "onlyOwn"
+        case .keepingCopy: "keepingCopy"
         case .staleUpTo(let limit): "staleUpTo(\(limit.displayText))"
         case .lifetime(let lifetime): "for(\(lifetime.displayText))"
         case .networkFirst(let limit): "networkFirst(within: \(limit.displayText))"
@@ -82,6 +94,8 @@ struct CacheRules: Sendable, Hashable {
     var lifetime: Duration?
     var networkFirst: Duration?
     var isHeuristic = false
+    /// Whether the call keeps what the server forbids to store, and uses it if the server fails.
+    var keepsCopy = false
     /// Whether the call removes only what belongs to the same user.
     var removesOnlyOwn = false
     /// Stands for the URL of the call.
@@ -91,7 +105,7 @@ struct CacheRules: Sendable, Hashable {
     init() {}
 
     /// Whether the call uses a response that has expired, although the server does not allow that by itself.
-    var acceptsStale: Bool { (staleUpTo ?? .zero) > .zero || networkFirst != nil }
+    var acceptsStale: Bool { (staleUpTo ?? .zero) > .zero || networkFirst != nil || keepsCopy }
 
     init(_ policies: [CachePolicy], key: String?, tags: Set<String>) {
         (self.key, self.tags) = (key, tags)
@@ -104,6 +118,7 @@ struct CacheRules: Sendable, Hashable {
             case .confirmed: mode = .refresh
             case .heuristic: isHeuristic = true
             case .onlyOwn: removesOnlyOwn = true
+            case .keepingCopy: keepsCopy = true
             case .staleUpTo(let limit): staleUpTo = limit
             case .lifetime(let lifetime): self.lifetime = lifetime
             case .networkFirst(let limit): networkFirst = limit

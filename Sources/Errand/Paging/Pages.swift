@@ -149,6 +149,30 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
     }
 }
 
+extension Pages {
+    /// Returns the position of the page after that reply; `nil` if it is the last page.
+    ///
+    /// So a screen can show the first page from the cache and then anew, and go on from there:
+    ///
+    ///     let films = client.pages(of: .popular, by: byNumber)
+    ///     var next: PagePosition?
+    ///     for try await reply in client.replies(to: .popular) {
+    ///         show(reply.value.results)
+    ///         next = films.position(after: reply)
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - reply: The reply with a page of this list.
+    ///   - position: The position of that page; the start by default.
+    public func position(after reply: Reply<Response>, at position: PagePosition = .start) -> PagePosition? {
+        let isEmpty = isEmpty(reply.value)
+        return switch paging.step(after: reply, at: position.place, isEmpty: isEmpty, hiding: commonNames) {
+        case .end: nil
+        case .on(let next), .fault(_, let next): PagePosition(next)
+        }
+    }
+}
+
 extension Pages: CustomStringConvertible, CustomReflectable {
     /// The method and the path of the call, and where the list begins.
     public var description: String { "pages of \(name) from \(start)" }

@@ -28,6 +28,31 @@ struct PagingPositionTests {
         try network.verify()
     }
 
+    @Test("the position after a reply is that of the next page, and without the client's own parameters")
+    func afterReply() async throws {
+        network.page("/feed?sort=new&page=3&key=hunter2", Feed(items: [1], total: 4))
+        network.on(.get, "/feed?sort=new&key=hunter2") {
+            ScriptedReply.encoding(Feed(items: [1], cursor: "x", next: "/feed?key=hunter2&after=x"))
+            ScriptedReply.encoding(Feed(items: [2]))
+        }
+        let client = testClient(network, TestClock()) { $0.parameters = ["key": "hunter2"] }
+        let numbered = client.pages(of: .feed, by: byNumber)
+        let third = Endpoint.feed.query("page", 3)
+        let reply = try await client.reply(to: third)
+        let position = try #require(numbered.position(after: reply))
+        #expect("\(position)" == "page 2")
+        let page = try JSONDecoder().decode(PagePosition.self, from: Data(#"{"number": 3}"#.utf8))
+        #expect(numbered.position(after: reply, at: page).map { "\($0)" } == "page 4")
+        let first = try await client.reply(to: .feed)
+        let byURL = client.pages(of: .feed, by: .nextURL(\.next))
+        let next = try #require(byURL.position(after: first))
+        #expect(String(decoding: try JSONEncoder().encode(next), as: UTF8.self).contains("after=x"))
+        #expect(!String(decoding: try JSONEncoder().encode(next), as: UTF8.self).contains("hunter2"))
+        let last = try await client.reply(to: .feed)
+        #expect(byURL.position(after: last) == nil)
+        try network.verify()
+    }
+
     @Test("every way continues at its position", arguments: 0..<3)
     func ways(index: Int) async throws {
         let ways: [(Paging<Feed>, String)] = [

@@ -51,6 +51,34 @@ struct OAuthDiscoveryTests {
         }
     }
 
+    @Test("what was discovered can be saved, and is the same when an app is started without a network")
+    func saved() async throws {
+        let network = scripted()
+        let members = """
+            ,"authorization_endpoint":"https://login.test/authorize","device_authorization_endpoint":"https://a.test/b",
+            "revocation_endpoint":"https://login.test/revoke","pushed_authorization_request_endpoint":
+            "https://login.test/par","userinfo_endpoint":"https://login.test/me","end_session_endpoint":
+            "https://login.test/out","introspection_endpoint":"https://login.test/look",
+            "require_pushed_authorization_requests":true,"code_challenge_methods_supported":["S256"],
+            "authorization_response_iss_parameter_supported":true,"scopes_supported":["openid"],
+            "grant_types_supported":["refresh_token"],"mtls_endpoint_aliases":{"token_endpoint":"https://m.test/token"}
+            """
+        network.on(.get, "*", .json(Self.document(Self.issuer, members)))
+        let metadata = try #require(try await discover(Self.issuer, on: network).metadata)
+        let read = try JSONDecoder().decode(OAuth.ServerMetadata.self, from: JSONEncoder().encode(metadata))
+        #expect(read == metadata)
+        #expect(read.requiresPushedAuthorizationRequests && read.namesIssuerInRedirect)
+        #expect(read.endSessionEndpoint == "https://login.test/out" && read.grantTypes == ["refresh_token"])
+        // As published, with the endpoints for an app with a certificate.
+        let published = try JSONDecoder().decode(
+            OAuth.ServerMetadata.self, from: Data(Self.document(Self.issuer, members).utf8))
+        let copy = try JSONDecoder().decode(OAuth.ServerMetadata.self, from: JSONEncoder().encode(published))
+        #expect(copy == published && copy != metadata)
+        let offline = OAuth(read, client: .public(id: "tool")) { $0.transport = network }
+        #expect("\(offline)" == "OAuth(tool at \(Self.issuer))" && offline.metadata == metadata)
+        #expect(network.sent.count == 1)
+    }
+
     private static let page: HTTPHeaders = ["Content-Type": "text/html"]
 
     @Test("S8: the document is read once, whatever the decoder, and its endpoints may be at other origins")

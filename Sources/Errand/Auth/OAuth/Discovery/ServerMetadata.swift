@@ -1,6 +1,11 @@
 extension OAuth {
     /// What an authorization server says about itself (RFC 8414, and the discovery of OpenID Connect): its endpoints,
     /// and what it can do.
+    ///
+    /// It is `Codable`, so an app can save it, and be started without a network:
+    ///
+    ///     let saved = ValueArchive<OAuth.ServerMetadata>(path: "/var/lib/app/server")
+    ///     let metadata = try await saved.load()
     public struct ServerMetadata: Sendable, Hashable {
         /// The issuer: the URL that names the server, as it stands in ID tokens and redirects; `nil` if it is not
         /// known.
@@ -84,7 +89,7 @@ extension OAuth {
     }
 }
 
-extension OAuth.ServerMetadata: Decodable {
+extension OAuth.ServerMetadata: Codable {
     fileprivate enum CodingKeys: String, CodingKey {
         case issuer
         case authorizationEndpoint = "authorization_endpoint"
@@ -133,5 +138,22 @@ extension OAuth.ServerMetadata: Decodable {
         certificateEndpoints =
             (try? members.decode([String: JSONValue].self, forKey: .certificateEndpoints))?
             .compactMapValues(\.string) ?? [:]
+    }
+
+    /// Writes the members of the document that are known. What has been written is read as the same metadata.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encodeIfPresent(issuer, forKey: .issuer)
+        try members.encodeIfPresent(authorizationEndpoint, forKey: .authorizationEndpoint)
+        for (key, path) in Self.own { try members.encodeIfPresent(self[keyPath: path], forKey: key) }
+        try members.encodeIfPresent(userinfoEndpoint, forKey: .userinfoEndpoint)
+        try members.encodeIfPresent(endSessionEndpoint, forKey: .endSessionEndpoint)
+        try members.encodeIfPresent(introspectionEndpoint, forKey: .introspectionEndpoint)
+        try members.encode(requiresPushedAuthorizationRequests, forKey: .requiresPushedAuthorizationRequests)
+        try members.encodeIfPresent(codeChallengeMethods, forKey: .codeChallengeMethods)
+        try members.encode(namesIssuerInRedirect, forKey: .namesIssuerInRedirect)
+        try members.encodeIfPresent(scopes, forKey: .scopes)
+        try members.encodeIfPresent(grantTypes, forKey: .grantTypes)
+        if !certificateEndpoints.isEmpty { try members.encode(certificateEndpoints, forKey: .certificateEndpoints) }
     }
 }
