@@ -7,7 +7,7 @@ extension ServiceError {
         switch self {
         case .noInternetConnection, .timedOut, .rateLimited: true
         case .rejected(let rejection), .serverFailure(let rejection): HTTPStatus.isTransient(rejection.status)
-        case .transport(let failure): failure.kind.isTransient
+        case .transport(let failure): failure.isTransient
         case .cancelled, .invalidRequest, .signInRequired, .sessionExpired, .decodingFailed, .paging: false
         }
     }
@@ -16,7 +16,7 @@ extension ServiceError {
     var isWorthRetrying: Bool {
         switch self {
         case .timedOut(let timeout): timeout.bound == .attempt
-        case .transport(let failure): failure.kind.isTransient
+        case .transport(let failure): failure.isTransient
         default: false
         }
     }
@@ -25,11 +25,16 @@ extension ServiceError {
     var isWorthReconnecting: Bool {
         switch self {
         case .timedOut(let timeout): timeout.bound != .deadline
-        case .transport(let failure): failure.kind.isTransient
+        case .transport(let failure): failure.isTransient
         case .noInternetConnection, .rateLimited, .serverFailure: true
         default: false
         }
     }
+}
+
+extension TransportFailure {
+    /// Whether the failure may go away soon.
+    fileprivate var isTransient: Bool { kind.isTransient && isLasting.value != true }
 }
 
 extension TransportFailure.Kind {

@@ -62,6 +62,8 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
     /// Whether the server may have received the request, and acted on it.
     public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
     var call: FailedCall
+    /// Whether it will not go away soon, although others of its kind may.
+    var isLasting = Uncompared<Bool>()
 
     /// Creates a failure. By default the kind determines whether the request may have reached the server.
     public init(_ kind: Kind, _ message: String = "", mayHaveReachedServer: Bool? = nil) {

@@ -52,10 +52,10 @@ struct CurlFailure {
         case CCURLE_COULDNT_RESOLVE_HOST where hasNoThread, CCURLE_OUT_OF_MEMORY where hasNoThread:
             return failure(.outOfResources, "the system allows the process no further thread (see `ulimit -u`)")
         case CCURLE_COULDNT_RESOLVE_HOST: return ccurl_has_descriptors() ? failure(.dns) : .curlHasNoDescriptors
-        case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return failure(.proxy)
+        case CCURLE_COULDNT_RESOLVE_PROXY, CCURLE_PROXY: return proxyFailure
         // The proxy's response to CONNECT, which is no response to the request.
-        case CCURLE_WEIRD_SERVER_REPLY where !hasSent && !hasAnswer: return failure(.proxy)
-        case CCURLE_RECV_ERROR where hasNoTunnel: return failure(.proxy)
+        case CCURLE_WEIRD_SERVER_REPLY where !hasSent && !hasAnswer: return proxyFailure
+        case CCURLE_RECV_ERROR where hasNoTunnel: return proxyFailure
         case CCURLE_COULDNT_CONNECT: return couldNotConnect
         case CCURLE_QUIC_CONNECT_ERROR: return failure(.refused)
         case CCURLE_OPERATION_TIMEDOUT:
@@ -88,9 +88,13 @@ struct CurlFailure {
         case CCURLE_WEIRD_SERVER_REPLY where head.is_complete: return failure(.malformed, Self.badChunks)
         case CCURLE_WEIRD_SERVER_REPLY where isWithinHead: return failure(.malformed, Self.badLine)
         case CCURLE_WEIRD_SERVER_REPLY: return failure(.malformed)
-        case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CERTPROBLEM,
-            CCURLE_SSL_CIPHER, CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CACERT_BADFILE, CCURLE_SSL_CRL_BADFILE,
-            CCURLE_SSL_ISSUER_ERROR:
+        // Files that the options name.
+        case CCURLE_SSL_CACERT_BADFILE:
+            return .badSetting("the file of certificate authorities cannot be read: \(words)")
+        case CCURLE_SSL_CERTPROBLEM:
+            return .badSetting("the client certificate or its key cannot be used: \(words)")
+        case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CIPHER,
+            CCURLE_SSL_ENGINE_INITFAILED, CCURLE_SSL_CRL_BADFILE, CCURLE_SSL_ISSUER_ERROR:
             return failure(.unsupported)
         // When libcurl's parser of header fields refuses a line, it blames the argument.
         case CCURLE_BAD_FUNCTION_ARGUMENT where isWithinHead:
@@ -158,8 +162,17 @@ struct CurlFailure {
         return switch facts.connection_error {
         case ENETUNREACH, ENETDOWN: .noInternetConnection
         case EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT: failure(.unreachable)
-        default: failure(isForProxy ? .proxy : .refused)
+        default: isForProxy ? proxyFailure : failure(.refused)
         }
+    }
+
+    /// The error for a proxy that failed. One that refuses the client, or that no URL names, does so next time too.
+    private var proxyFailure: ServiceError {
+        let error = failure(.proxy)
+        let isLasting = hasBadProxy || words.contains("response 4") || words.contains("HTTP code 4")
+        guard isLasting, case .transport(var failure) = error else { return error }
+        failure.isLasting.value = true
+        return .transport(failure)
     }
 
     /// The error for a Unix socket that did not take a connection. libcurl 7.88 has no number for a full queue.
@@ -172,8 +185,11 @@ struct CurlFailure {
 
     /// Whether a connection to a proxy failed. libcurl does not report one that the environment names.
     private var isForProxy: Bool {
-        request.has_own_proxy || hasNoTunnel || ownWords.hasPrefix("Unsupported proxy")
+        request.has_own_proxy || hasNoTunnel || hasBadProxy
     }
+
+    /// Whether the environment names a proxy by a URL that is none.
+    private var hasBadProxy: Bool { ownWords.hasPrefix("Unsupported proxy") }
 
     /// Whether the proxy refused to make a tunnel, or closed the connection when it was asked to.
     private var hasNoTunnel: Bool { words.contains("CONNECT") }

@@ -28,14 +28,18 @@ final class CurlFiles: Sendable {
         guard !paths.isEmpty, !areReadable.withLock({ $0 }) else { return }
         if let missing = paths.first(where: { !FileManager.default.isReadableFile(atPath: $0.path) }) {
             let reason = "the file of \(missing.content), \(HTTPSyntax.quoted(missing.path)), cannot be read"
-            throw .transport(TransportFailure(.unsupported, reason))
+            throw .badSetting(reason)
         }
         areReadable.withLock { $0 = true }
     }
 
     /// Throws if a request failed with that error because one of the files cannot be read any more.
     func require(after error: ServiceError) throws(ServiceError) {
-        guard case .transport(let failure) = error, [.unsupported, .tls].contains(failure.kind) else { return }
+        switch error {
+        case .invalidRequest: break
+        case .transport(let failure) where failure.kind == .tls: break
+        default: return
+        }
         areReadable.withLock { $0 = false }
         try require()
     }

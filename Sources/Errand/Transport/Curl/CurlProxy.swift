@@ -9,6 +9,24 @@ extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectabl
         }
     }
 
+    /// The schemes that libcurl knows for proxies.
+    private static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    /// The host and the port of the proxy that the options name, as those of http; `nil` if its URL is none.
+    var origin: Origin? {
+        guard case .url(let url) = kind else { return nil }
+        // libcurl takes a URL without a scheme for http.
+        let full = url.contains("://") ? url : "http://\(url)"
+        guard let separator = full.firstRange(of: "://"),
+            Self.schemes.contains(full[..<separator.lowerBound].lowercased()),
+            full.utf8.all({ $0 > 0x20 && $0 != 0x7F })
+        else { return nil }
+        let authority = full[separator.upperBound...].prefix(before: "/?#")
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        // The error says what is wrong with the text, which may be a part of a password.
+        return (try? HTTPURL("http://\(host)"))?.origin
+    }
+
     /// A mirror that shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
 

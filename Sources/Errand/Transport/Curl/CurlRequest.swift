@@ -87,6 +87,13 @@ struct CurlRequest {
     }
 
     private func prepareConnection(_ transfer: OpaquePointer) throws(ServiceError) {
+        if let limit = options.connectTimeout {
+            guard limit > .zero else {
+                throw .badSetting("a connect timeout of \(limit.displayText); use `nil` for none")
+            }
+            // For libcurl, 0 is its own limit.
+            ccurl_set_long(transfer, CCURLOPT_CONNECTTIMEOUT_MS, Int(max(1, limit.wholeNanoseconds / 1_000_000)))
+        }
         if let file = options.certificateAuthorities {
             try require(set(CCURLOPT_CAINFO, to: file, on: transfer), "a file of trusted certificates")
             // Otherwise the system's folder of certificates would be trusted too.
@@ -95,8 +102,7 @@ struct CurlRequest {
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.
             if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
-                let reason = "the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64"
-                throw .transport(TransportFailure(.unsupported, reason))
+                throw .badSetting("the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64")
             }
             let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
             try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
@@ -111,7 +117,7 @@ struct CurlRequest {
         if let path = options.unixSocket {
             guard (1...107).contains(path.utf8.count), !path.utf8.contains(0) else {
                 let reason = "\(HTTPSyntax.quoted(path)) cannot be the path of a Unix socket: it has 1 to 107 bytes"
-                throw .transport(TransportFailure(.unsupported, reason))
+                throw .badSetting(reason)
             }
             try require(set(CCURLOPT_UNIX_SOCKET_PATH, to: path, on: transfer), "Unix sockets")
         }
@@ -159,21 +165,15 @@ struct CurlRequest {
             set(CCURLOPT_PROXY, to: mayHaveEnvironmentProxy ? nil : "", on: transfer)
             return
         }
+        guard let proxy = options.proxy.origin else {
+            throw .badSetting("the URL of the proxy is none; write it like `http://proxy.example.com:3128`")
+        }
         let origin = request.url.origin
-        if origin.isLoopback, origin.scheme == "http", !isLoopback(proxy: ownProxy) {
+        if origin.isLoopback, origin.scheme == "http", !proxy.isLoopback {
             let reason = "plain http to this machine does not go through a proxy on another one"
             throw .invalidRequest(InvalidRequest(.cleartext, reason))
         }
         try require(set(CCURLOPT_PROXY, to: ownProxy, on: transfer), "proxies")
-    }
-
-    private func isLoopback(proxy url: String) -> Bool {
-        // libcurl takes a URL without a scheme for http. A URL that cannot be parsed is not on this machine.
-        let full = url.contains("://") ? url : "http://\(url)"
-        guard let separator = full.firstRange(of: "://") else { return false }
-        let authority = full[separator.upperBound...].prefix(before: "/?#")
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        return (try? HTTPURL("http://\(host)"))?.origin.isLoopback ?? false
     }
 
     /// Sets a text. To pass it to C directly would copy it.

@@ -144,8 +144,11 @@ import Testing
     @Test("C49: a path that the system does not allow is refused", arguments: badPaths)
     func badPath(_ path: String) async throws {
         let transport = transport { $0.unixSocket = path }
-        let failure = try await failure(client(transport))
-        #expect(failure.kind == .unsupported && failure.message.contains("107 bytes"))
+        let error = await #expect(throws: ServiceError.self) {
+            try await client(transport).run(Endpoint<Int>.post("x"))
+        }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.subject == .configuration && invalid.reason.contains("107 bytes"))
         await transport.shutdown()
     }
 

@@ -93,7 +93,7 @@ import Testing
 
     @Test(
         "C63: plain http to this machine never uses a proxy on another machine",
-        arguments: ["http://ann:secret@proxy.test:3128", "proxy.test:3128", "http://127.0.0.1@proxy.test", "http://["])
+        arguments: ["http://ann:secret@proxy.test:3128", "proxy.test:3128", "http://127.0.0.1@proxy.test"])
     func cleartextThroughProxy(proxy: String) async throws {
         let server = try LoopbackServer()
         let error = await #expect(throws: ServiceError.self) {
@@ -122,6 +122,8 @@ import Testing
         let failure = try await failure("https://service.test", through: "http://ann:secret@127.0.0.1:\(proxy.port)")
         #expect(failure.kind == .proxy, "\(failure.message)")
         #expect(!failure.mayHaveReachedServer)
+        // A proxy that refuses refuses next time too; one that fails may not.
+        #expect(ServiceError.transport(failure).isTransient == !answer.contains(" 40"))
         if let status = answer.split(separator: " ").dropFirst().first, status.first == "4" || status.first == "5" {
             #expect(failure.message.contains(status), "\(failure.message)")
         }
@@ -129,27 +131,34 @@ import Testing
     }
 
     @Test(
-        "C90: a proxy that is unreachable or invalid is a failure of the proxy; its password is shown nowhere",
+        "C90: a proxy that is unreachable is its failure, a bad URL a wrong setting; its password is shown nowhere",
         arguments: [
-            "http://ann:secret@127.0.0.1:PORT", "http://ann:secret@proxy.invalid:80",
-            "http://ann:secret@127.0.0.1:99999",
-            "http://ann:sec ret secret@127.0.0.1:80", "gopher://ann:secret@127.0.0.1:80", "ann:secret@:80",
-            "http://ann:secret@",
+            ("http://ann:secret@127.0.0.1:PORT", true), ("http://ann:secret@proxy.invalid:80", true),
+            ("http://ann:secret@127.0.0.1:99999", false),
+            ("http://ann:sec ret secret@127.0.0.1:80", false), ("gopher://ann:secret@127.0.0.1:80", false),
+            ("ann:secret@:80", false), ("http://ann:secret@", false),
         ], ["http", "https"])
-    func noProxy(url: String, scheme: String) async throws {
+    func noProxy(proxy: (url: String, isValid: Bool), scheme: String) async throws {
         let closed = try LoopbackServer()
         closed.close()
-        let url = url.replacing("PORT", with: "\(closed.port)")
-        let failure = try await failure("\(scheme)://service.test", through: url)
-        #expect(failure.kind == .proxy, "\(failure.message)")
-        #expect(!failure.mayHaveReachedServer)
+        let url = proxy.url.replacing("PORT", with: "\(closed.port)")
+        let failure = await #expect(throws: ServiceError.self) {
+            try await send("\(scheme)://service.test", through: .url(url))
+        }
+        switch failure {
+        case .transport(let failure) where proxy.isValid: #expect(failure.kind == .proxy, "\(failure.message)")
+        case .invalidRequest(let invalid) where !proxy.isValid: #expect(invalid.subject == .configuration)
+        default: throw try #require(failure)
+        }
+        #expect(failure?.mayHaveReachedServer == false)
+        #expect(failure?.isTransient == proxy.isValid)
         var options = CurlTransport.Options()
         options.proxy = .url(url)
         var dumped = ""
         dump(options, to: &dumped)
         dump(CurlTransport(options), to: &dumped)
         for text in [
-            "\(failure)", failure.message, "\(options)", "\(options.proxy)", "\(CurlTransport(options))", dumped,
+            failure.map { "\($0)" } ?? "", "\(options)", "\(options.proxy)", "\(CurlTransport(options))", dumped,
         ] {
             #expect(!text.contains("secret"), "\(text)")
         }

@@ -51,6 +51,16 @@ struct CurlTLSTests {
         return failure
     }
 
+    /// Returns why the configuration of a transport is refused.
+    private func refusal(_ url: String, _ options: CurlTransport.Options) async throws -> String {
+        let outcome = await outcome(url, options)
+        guard case .failure(.invalidRequest(let invalid)) = outcome.result else {
+            throw try #require(outcome.result.failure, "it was believed")
+        }
+        #expect(invalid.subject == .configuration && !invalid.mayHaveReachedServer)
+        return invalid.reason
+    }
+
     @Test(
         "certificates that take long to load are no flood: no connection is shut down because of them",
         .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
@@ -163,9 +173,8 @@ struct CurlTLSTests {
         let server = try await TLSServer(certificate)
         var options = trusting
         options.pinnedPublicKeys = [try await certificate.pin, pin]
-        let failure = try await failure(server.url, options)
-        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
-        #expect(failure.message.contains("\"\(pin)\" is not a SHA-256 hash"), "\(failure.message)")
+        let reason = try await refusal(server.url, options)
+        #expect(reason.contains("\"\(pin)\" is not a SHA-256 hash"), "\(reason)")
     }
 
     #if !URLSession
@@ -260,14 +269,17 @@ struct CurlTLSTests {
     }
     #endif
 
-    @Test("a missing file of trusted certificates is named, and nothing is sent")
-    func noAuthorities() async throws {
+    @Test(
+        "a file of trusted certificates that is missing, or is none, is a mistake of the configuration, and is named",
+        arguments: [nil, "", "no certificate"])
+    func noAuthorities(content: String?) async throws {
         let server = try await TLSServer(authority.issue())
+        let scratch = try Scratch()
+        if let content { try scratch.write(content, to: "authority.pem") }
         var options = trusting
-        options.certificateAuthorities = "/nowhere/authority.pem"
-        let failure = try await failure(server.url, options)
-        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
-        #expect(failure.message.contains("/nowhere/authority.pem"), "\(failure.message)")
+        options.certificateAuthorities = scratch.path("authority.pem")
+        let reason = try await refusal(server.url, options)
+        #expect(reason.contains(scratch.path("authority.pem")), "\(reason)")
     }
 
     // MARK: The client's certificate
@@ -296,9 +308,8 @@ struct CurlTLSTests {
         options.clientCertificate = .init(
             certificate: isKeyMissing ? mine.file : "/nowhere/mine.pem",
             key: isKeyMissing ? "/nowhere/mine.pem" : mine.key)
-        let failure = try await failure(server.url, options)
-        #expect(failure.kind == .unsupported && !failure.mayHaveReachedServer)
-        #expect(failure.message.contains("/nowhere/mine.pem"), "\(failure.message)")
+        let reason = try await refusal(server.url, options)
+        #expect(reason.contains("/nowhere/mine.pem"), "\(reason)")
     }
 
     @Test(
@@ -321,8 +332,8 @@ struct CurlTLSTests {
             let error = await #expect(throws: ServiceError.self) {
                 try await transport.send(request, context: TransportContext())
             }
-            guard case .transport(let failure) = error else { throw try #require(error) }
-            #expect(failure.kind == .unsupported && failure.message.contains(file), "\(failure.message)")
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.subject == .configuration && invalid.reason.contains(file), "\(invalid.reason)")
         }
         try FileManager.default.moveItem(atPath: kept, toPath: file)
         _ = try await transport.send(request, context: TransportContext())

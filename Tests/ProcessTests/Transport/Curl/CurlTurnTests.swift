@@ -105,8 +105,8 @@ import Testing
             let error = await #expect(throws: ServiceError.self) {
                 try await transport.send(request, context: TransportContext(timeout: .seconds(60)))
             }
-            guard case .transport(let failure) = error else { throw try #require(error) }
-            #expect(failure.kind == .unsupported)
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.subject == .configuration)
             // Otherwise the next one would wait for ever.
             try #require(transport.isIdle)
         }
@@ -126,8 +126,8 @@ import Testing
             let error = await #expect(throws: ServiceError.self) {
                 try await client.run(Endpoint<Int>.get("x").deadline(.seconds(60)))
             }
-            guard case .transport(let failure) = error else { throw try #require(error) }
-            #expect(failure.kind == .unsupported)
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.subject == .configuration)
         }
     }
 
