@@ -126,6 +126,23 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         }
     }
 
+    /// Returns the same call with the members of that value as parameters of the query.
+    ///
+    ///     struct Filter: Encodable, Sendable {
+    ///         var author: User.ID?
+    ///         var tags: [String] = []
+    ///     }
+    ///
+    ///     let posts = Endpoint<[Post]>.get("posts").query(Filter(tags: ["swift", "linux"]))
+    ///
+    /// A `nil` is left out, a list repeats its name, and a member of an inner object is `author[name]`. If the client's
+    /// encoder is a `JSONEncoder`, it determines the format of names and dates. A parameter of the endpoint's ``query``
+    /// replaces one with the same name. A value that cannot be encoded, or has no members, makes the call fail with
+    /// `.invalidRequest`.
+    public func query(_ value: some Encodable & Sendable) -> Self {
+        with { $0.options.queryValue = value }
+    }
+
     func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)

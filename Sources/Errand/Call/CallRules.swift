@@ -22,6 +22,8 @@ public struct CallRules: Sendable {
     public let acceptedStatuses: Set<Int>
     /// The redirects that the call follows.
     public let redirects: RedirectPolicy
+    /// The limiter of the call; `nil` for that of the client.
+    var limiter: RateLimiter?
     /// How the call uses the cache.
     var cache = CacheRules()
     /// Whether a response is returned although the session that signed its request has ended.
@@ -61,6 +63,7 @@ public struct CallRules: Sendable {
         if isCached {
             cache = CacheRules(defaults.cache + options.cache, key: options.cacheKey, tags: options.tags)
         }
+        limiter = options.limiter
         outlivesSession = options.outlivesSession
         sender = options.sender
         problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem
@@ -77,6 +80,7 @@ public struct CallRules: Sendable {
         fileprivate let timeout: Duration?
         fileprivate let retry: RetryPolicy
         fileprivate let permits: Int
+        fileprivate let limiter: ObjectIdentifier?
         fileprivate let acceptedStatuses: Set<Int>
         fileprivate let followsRedirects: Bool
         fileprivate let cache: CacheRules
@@ -90,9 +94,9 @@ public struct CallRules: Sendable {
     var sending: Sending? {
         guard !hasOwnConditions, sender == nil, cache.mode != .noStore else { return nil }
         return Sending(
-            timeout: timeout, retry: retry, permits: permits, acceptedStatuses: acceptedStatuses,
-            followsRedirects: !redirects.followsNone, cache: cache, outlivesSession: outlivesSession,
-            hasConditions: [retry.hasCondition, redirects.hasCondition])
+            timeout: timeout, retry: retry, permits: permits, limiter: limiter.map(ObjectIdentifier.init),
+            acceptedStatuses: acceptedStatuses, followsRedirects: !redirects.followsNone, cache: cache,
+            outlivesSession: outlivesSession, hasConditions: [retry.hasCondition, redirects.hasCondition])
     }
 
     /// The same rules without a time limit for the whole call.

@@ -13,6 +13,8 @@ final class CallSettings: Sendable {
     private let shared: BoxedRules
     let started: Instant
     let deadline: Instant
+    /// The limit that the deadline comes from; `nil` if there is none.
+    let deadlineLimit: Duration?
     let time: any TimeSource
     let events: EventHub
     /// Reports how much of the body has been sent, if the caller wants to know.
@@ -42,7 +44,15 @@ final class CallSettings: Sendable {
         upload = onUpload.map { UploadProgress(time: time, $0) }
         knownName = events.hasListeners ? "\(method) \(path)" : nil
         self.started = started ?? time.now
-        deadline = rules.rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
+        let own = rules.rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
+        // What refreshes a token works for all calls that wait for it.
+        if refreshRun == nil, let group = Deadline.current, case let end = time.now.advanced(by: group.remaining),
+            end < own
+        {
+            (deadline, deadlineLimit) = (end, group.limit)
+        } else {
+            (deadline, deadlineLimit) = (own, rules.rules.deadline)
+        }
     }
 
     /// Creates the settings of a transmission that several calls share: those of the call that starts it, but without
@@ -55,7 +65,7 @@ final class CallSettings: Sendable {
         acceptsCached = settings.acceptsCached
         shared = BoxedRules(settings.rules.withoutDeadline)
         started = settings.time.now
-        deadline = .distantFuture
+        (deadline, deadlineLimit) = (.distantFuture, nil)
         time = settings.time
         events = settings.events
         upload = nil

@@ -160,7 +160,7 @@ extension Interruptible {
     }
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
-        let limit = bound == .attempt ? rules.timeout : rules.deadline
+        let limit = bound == .attempt ? rules.timeout : settings.deadlineLimit
         return .timedOut(
             Timeout(bound, limit: limit ?? .zero, phase: phase, mayHaveReachedServer: mayHaveActed ? true : nil))
     }

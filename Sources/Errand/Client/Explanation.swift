@@ -19,7 +19,7 @@ struct Explanation {
         \(curl)
 
         signed:      \(signing)\(cookies)
-        rate limit:  \(configuration.limiter?.limits ?? "\(configuration.rateLimit)"); each send takes \(rules.permits)
+        rate limit:  \(limits); each send takes \(rules.permits)
         timeout:     \(rules.timeout.map { "\($0.displayText) of silence in a send" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
         retry:       \(retrying)\(sharing)
@@ -45,6 +45,10 @@ struct Explanation {
         if !cookiesToSend.isEmpty { lines.append("-H 'Cookie: \(Redactor.mask)'") }
         lines += body?.options ?? []
         return lines.joined(separator: " \\\n  ")
+    }
+
+    private var limits: String {
+        (rules.limiter ?? configuration.limiter)?.limits ?? "\(configuration.rateLimit)"
     }
 
     private var usesSession: Bool { request.usesSession(for: rules.authentication) }
@@ -137,6 +141,7 @@ extension APIClient {
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }
             let pipeline = try pipeline.get()
+            let limiter = rules.limiter ?? limiter
             if let problem = limiter.problem(withCost: rules.permits) { throw .badSetting(problem) }
             let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
             let request = try pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: files)

@@ -75,7 +75,11 @@ public struct CallOptions: Sendable {
     public var tags: Set<String> = []
     /// The number of permits that each send takes from the rate limiter; 1 by default.
     public var permits = 1
+    /// The rate limiter of the call; `nil` by default: that of the client. See ``Endpoint/limiter(_:)``.
+    public var limiter: RateLimiter?
 
+    /// The value whose members are parameters of the query; `nil` by default. See ``Endpoint/query(_:)``.
+    var queryValue: (any Encodable & Sendable)?
     /// What proves who sends a request that no token signs; `nil` by default.
     var sender: SenderProof?
 
@@ -136,6 +140,20 @@ extension Endpoint {
     /// Returns the same call; each send takes `count` permits of the rate limiter.
     public func permits(_ count: Int) -> Self {
         with { $0.options.permits = count }
+    }
+
+    /// Returns the same call, which takes its permits from that limiter instead of the client's. A pause that a server
+    /// asks for in response stops that limiter.
+    ///
+    /// So reads and writes can have limits of their own in one client:
+    ///
+    ///     let writes = RateLimiter(.requests(1, per: .seconds(1)))
+    ///     try await client.run(.patch("me", body: .json(["name": name])).limiter(writes))
+    ///
+    /// To have such calls count against the client's limit too, create the limiter within that of the client:
+    /// ``RateLimiter/init(_:within:)``.
+    public func limiter(_ limiter: RateLimiter) -> Self {
+        with { $0.options.limiter = limiter }
     }
 
     /// Returns the same call, for which these statuses are no errors either.

@@ -6,19 +6,94 @@ public import Foundation
 #endif
 
 /// The format of dates in JSON.
+///
+/// An API with several formats has a list of them:
+///
+///     $0.decoder = .json(dates: [.iso8601, .day])
+///
+/// A date is read in the first format that it has, and written in the first of the list.
 public struct JSONDates: Sendable, Hashable {
-    fileprivate enum Form {
-        case iso8601, seconds, milliseconds
+    fileprivate enum Form: Sendable {
+        case iso8601, day, seconds, milliseconds
     }
 
-    fileprivate let form: Form
+    /// The formats, of which there is one at least.
+    private let forms: [Form]
 
     /// ISO 8601 text, with or without fractions of a second: `2026-11-22T10:30:00Z`. Encoded without fractions.
-    public static let iso8601 = JSONDates(form: .iso8601)
+    public static let iso8601 = JSONDates(forms: [.iso8601])
+    /// A day: `2026-11-22`. The date is the beginning of that day in UTC.
+    public static let day = JSONDates(forms: [.day])
     /// The number of seconds since 1970.
-    public static let secondsSince1970 = JSONDates(form: .seconds)
+    public static let secondsSince1970 = JSONDates(forms: [.seconds])
     /// The number of milliseconds since 1970.
-    public static let millisecondsSince1970 = JSONDates(form: .milliseconds)
+    public static let millisecondsSince1970 = JSONDates(forms: [.milliseconds])
+}
+
+extension JSONDates: ExpressibleByArrayLiteral {
+    /// Creates a list of formats. An empty one is `.iso8601`.
+    public init(arrayLiteral elements: JSONDates...) {
+        let forms = elements.flatMap(\.forms)
+        self.init(forms: forms.isEmpty ? [.iso8601] : forms)
+    }
+
+    /// How dates are read.
+    fileprivate var decoding: FastJSONDecoder.DateDecodingStrategy {
+        switch forms {
+        case [.iso8601]: .iso8601WithOptionalFractions
+        case [.seconds]: .secondsSince1970
+        case [.milliseconds]: .millisecondsSince1970
+        default: .custom(date)
+        }
+    }
+
+    /// How dates are written.
+    fileprivate var encoding: JSONEncoder.DateEncodingStrategy {
+        switch forms.first {
+        case .day:
+            .custom { date, encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(date.formatted(Self.dayStyle))
+            }
+        case .seconds: .secondsSince1970
+        case .milliseconds: .millisecondsSince1970
+        case .iso8601, nil: .iso8601
+        }
+    }
+
+    private static var dayStyle: Date.ISO8601FormatStyle { .iso8601.year().month().day() }
+
+    private func date(from decoder: any Decoder) throws -> Date {
+        let container = try decoder.singleValueContainer()
+        // A value of another type has another format.
+        let text = try? container.decode(String.self)
+        let number = text == nil ? try? container.decode(Double.self) : nil
+        for form in forms {
+            if let date = form.date(text: text, number: number) { return date }
+        }
+        let known = forms.map(\.name).joined(separator: ", ")
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "a date in none of the forms: \(known)")
+    }
+}
+
+extension JSONDates.Form {
+    fileprivate var name: String {
+        switch self {
+        case .iso8601: "ISO 8601"
+        case .day: "yyyy-MM-dd"
+        case .seconds: "seconds since 1970"
+        case .milliseconds: "milliseconds since 1970"
+        }
+    }
+
+    fileprivate func date(text: String?, number: Double?) -> Date? {
+        switch self {
+        case .iso8601: text.flatMap { Date(iso8601: $0, withFractions: true) }
+        case .day: text.flatMap { $0.utf8.count == 10 ? Date(iso8601: $0 + "T00:00:00Z", withFractions: false) : nil }
+        case .seconds: number.map { Date(timeIntervalSince1970: $0) }
+        case .milliseconds: number.map { Date(timeIntervalSince1970: $0 / 1000) }
+        }
+    }
 }
 
 extension ResponseDecoder where Self == FastJSONDecoder {
@@ -30,12 +105,7 @@ extension ResponseDecoder where Self == FastJSONDecoder {
     ) -> FastJSONDecoder {
         var decoder = FastJSONDecoder()
         decoder.keyDecodingStrategy = keys
-        decoder.dateDecodingStrategy =
-            switch dates.form {
-            case .iso8601: .iso8601WithOptionalFractions
-            case .seconds: .secondsSince1970
-            case .milliseconds: .millisecondsSince1970
-            }
+        decoder.dateDecodingStrategy = dates.decoding
         return decoder
     }
 }
@@ -49,11 +119,7 @@ extension RequestEncoder where Self == JSONEncoder {
     ) -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = keys
-        switch dates.form {
-        case .iso8601: encoder.dateEncodingStrategy = .iso8601
-        case .seconds: encoder.dateEncodingStrategy = .secondsSince1970
-        case .milliseconds: encoder.dateEncodingStrategy = .millisecondsSince1970
-        }
+        encoder.dateEncodingStrategy = dates.encoding
         return encoder
     }
 }

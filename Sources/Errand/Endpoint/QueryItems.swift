@@ -38,6 +38,12 @@ public struct QueryItems: Sendable, Hashable {
         for text in value?.texts ?? [] { items.append(Item(name: name, value: text)) }
     }
 
+    /// Adds those parameters, except those whose names it has.
+    mutating func add(_ other: QueryItems) {
+        let names = Set(items.map(\.name))
+        items += other.items.filter { !names.contains($0.name) }
+    }
+
     /// The encoded query, in the format that HTML forms also use for their bodies, with a space as `%20`.
     package var encoded: String {
         var text = ""

@@ -194,7 +194,8 @@ extension RequestBody {
 
     private static let formType = "application/x-www-form-urlencoded"
 
-    private static func explain(_ error: any Error) -> String {
+    /// Says why a value cannot be encoded.
+    static func explain(_ error: any Error) -> String {
         // The message does not quote the value, which may be secret.
         guard case EncodingError.invalidValue(_, let context) = error else {
             return String(reflecting: type(of: error))

@@ -128,8 +128,9 @@ struct Admission: Layer {
 
     @inline(never)
     private func takePermit(for context: inout CallContext) async throws(ServiceError) {
-        context.permit = try await limiter.permit(
-            for: context.transmission, isUrgent: context.isUrgent, explaining: limitNotice)
+        let own = context.transmission.rules.limiter
+        context.permit = try await (own ?? limiter).permit(
+            for: context.transmission, isUrgent: context.isUrgent, explaining: own == nil ? limitNotice : nil)
     }
 
     /// Waits until a permit and a valid token are available at the same time, and signs the request with it. Returns

@@ -63,7 +63,9 @@ final class Sender: Sendable {
         // A middleware may pass on a context of its own, without a permit.
         let permit =
             context.permit
-            ?? Permit(of: limiter, cost: transmission.rules.permits, taken: nil, before: transmission.deadline)
+            ?? Permit(
+                of: limiter(of: transmission), cost: transmission.rules.permits, taken: nil,
+                before: transmission.deadline)
         return Send(
             timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
             reporter: transmission, permit: permit, under: TokenStore.refreshing, features: features)
@@ -198,8 +200,10 @@ final class Sender: Sendable {
         if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
         guard let pause = pacing.pause else { return }
         let end = transmission.time.now.advanced(by: pause)
-        limiter.pauseForServer(until: end, isRefusal: response.isThrottled)
+        limiter(of: transmission).pauseForServer(until: end, isRefusal: response.isThrottled)
     }
+
+    private func limiter(of transmission: Transmission) -> RateLimiter { transmission.rules.limiter ?? limiter }
 }
 
 extension HTTPResponse {

@@ -45,6 +45,63 @@ struct FormEncodingTests {
         #expect(try await form(.form(["b": 1, "a": ["x", "y"], "b": 2])) == "b=1&a=x&a=y&b=2")
     }
 
+    private func target(
+        _ endpoint: Endpoint<NoContent>, _ configure: (inout Configuration) -> Void = { _ in }
+    ) async throws -> String {
+        let network = scripted()
+        network.onAny { .status(204) }
+        try await testClient(network, TestClock(), configure).run(endpoint)
+        return try #require(network.sent.first?.request.url.target.removingPercentEncoding)
+    }
+
+    @Test("a query takes any Encodable: a list repeats its name, an inner object has brackets, a nil is left out")
+    func query() async throws {
+        let text = try await target(.get("x").query(Order())) { $0.encoder = .json(keys: .snakeCase) }
+        #expect(
+            text == "/x?at=1970-01-01T00:00:00Z&customer=Bo & Co&is_paid=true&items[0][count]=2&items[0][name]=n"
+                + "&metadata[key]=x y&metadata[other]==&tags=a&tags=b&total=1.5")
+    }
+
+    @Test("what the endpoint's query names goes before a member with that name, and before what all calls have")
+    func queryNames() async throws {
+        let endpoint = Endpoint<NoContent>.get("x", query: ["page": 2]).query(["page": 1, "size": 3, "key": 4])
+        #expect(
+            try await target(endpoint) { $0.parameters = ["key": 0, "lang": "de"] } == "/x?page=2&key=4&size=3&lang=de")
+        #expect(try await target(endpoint.query("size", nil)) == "/x?page=2&key=4&size=3")
+    }
+
+    @Test("each page of a list has the members too")
+    func queryOfList() async throws {
+        let network = scripted()
+        network.on(.get, "/x?page=1&size=3", .json("[1]"))
+        network.on(.get, "/x?page=2&size=3", .json("[]"))
+        let client = testClient(network)
+        let list = Endpoint<[Int]>.get("x").query(["size": 3])
+        var items: [Int] = []
+        for try await item in client.items(of: list, by: .number("page")) { items.append(item) }
+        #expect(items == [1])
+        try network.verify()
+    }
+
+    private struct Failing: Encodable, Sendable {
+        var ratio = Double.nan
+    }
+
+    @Test("a value without names, or one that cannot be encoded, is refused, and nothing is sent")
+    func badQuery() async throws {
+        let client = testClient(scripted())
+        let cases: [(Endpoint<NoContent>, String)] = [
+            (.get("x").query(7), "a value of Int is not encoded as an object"),
+            (.get("x").query([["a": 1]]), "is not encoded as an object"),
+            (.get("x").query(Failing()), "the query cannot be encoded: at ratio"),
+        ]
+        for (endpoint, words) in cases {
+            let error = await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
+            guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+            #expect(invalid.subject == .query && invalid.reason.contains(words), "\(invalid)")
+        }
+    }
+
     private enum Sort: String, QueryValue {
         case byName = "name"
     }

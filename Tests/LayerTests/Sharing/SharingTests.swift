@@ -135,6 +135,7 @@ import Testing
         ("other redirects", x.redirects(.never)),
         ("redirects with a condition", x.redirects(.following { _ in true })),
         ("more permits", x.permits(2)),
+        ("a limiter of its own", x.limiter(RateLimiter(.unlimited))),
         ("other statuses", x.accepting(404)),
         ("no-store", x.header("Cache-Control", "max-age=0, No-Store")),
     ]
