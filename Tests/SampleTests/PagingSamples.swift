@@ -54,6 +54,21 @@ struct PagingSamples {
         #expect(shown == [1, 2, 3, 4])
     }
 
+    @Test("a list whose first page comes from the cache, and then anew")
+    func position() async throws {
+        let client = testClient(films()) { $0.cache = .memory(megabytes: 1) }
+        var shown: [Int] = []
+        func show(_ results: [Film]) { shown += results.map(\.id) }
+        let byNumber: Paging<FilmPage> = .number("page", total: \.totalPages)
+        let films = client.pages(of: .popular, by: byNumber)
+        var next: PagePosition?
+        for try await reply in client.replies(to: .popular) {
+            show(reply.value.results)
+            next = films.position(after: reply)
+        }
+        #expect(shown == [1, 2] && next.map { "\($0)" } == "page 2")
+    }
+
     @Test("all pages")
     func allPages() async throws {
         let client = testClient(films())
