@@ -119,7 +119,7 @@ let package = Package(
         .testTarget(
             name: "MainActorTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport", "MainActorApp"],
             swiftSettings: house),
-        // Five small programs, written with the documentation alone and without settings of ours.
+        // Small programs, written with the documentation alone and without settings of ours.
         .target(name: "GitHubClient", dependencies: ["Errand"], path: "Tests/Programs/GitHubClient"),
         .target(name: "ChatClient", dependencies: ["Errand"], path: "Tests/Programs/ChatClient"),
         .target(
@@ -127,11 +127,13 @@ let package = Package(
             swiftSettings: [.defaultIsolation(MainActor.self)]),
         .target(name: "CalendarServer", dependencies: ["Errand"], path: "Tests/Programs/CalendarServer"),
         .executableTarget(name: "ReleaseTool", dependencies: ["Errand"], path: "Tests/Programs/ReleaseTool"),
+        .target(name: "ToolChat", dependencies: ["Errand"], path: "Tests/Programs/ToolChat"),
+        .target(name: "FrontPage", dependencies: ["Errand"], path: "Tests/Programs/FrontPage"),
         .testTarget(
             name: "ProgramTests",
             dependencies: [
                 "Errand", "ErrandTesting", "ErrandTestSupport", "GitHubClient", "ChatClient", "PhotoScreen",
-                "CalendarServer", "ReleaseTool",
+                "CalendarServer", "ReleaseTool", "ToolChat", "FrontPage",
             ], swiftSettings: house),
         .testTarget(
             name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],

@@ -7,8 +7,8 @@
 ///     }
 ///
 /// A call that is not over when the limit has passed ends with `.timedOut`, as with a deadline of its own; of the two,
-/// the earlier one holds. A call that begins later sends nothing. That holds for calls of child tasks too. What else the
-/// task does is not limited, and neither is a token refresh, because other calls wait for it as well.
+/// the earlier one holds. A call that begins later sends nothing. Calls of child tasks have the limit too. What else
+/// the task does is not limited, and neither is a token refresh, because other calls wait for it as well.
 public struct Deadline: Sendable {
     /// The limit for the calls of this task; `nil` for none.
     @TaskLocal static var current: Deadline?
