@@ -59,6 +59,11 @@ extension Endpoint where Response == String {
 
 // The samples that write where a test must not, and those of the doc comments.
 
+private func compare(_ published: String) async throws -> Bool {
+    let isCurrent = try await FileDigest.sha256(ofFile: "app.zip") == .sha256(published)
+    return isCurrent
+}
+
 private func signed(_ client: APIClient, _ report: Int) async throws {
     let storage = APIClient("https://storage.example.com")
     let report = try await storage.download(

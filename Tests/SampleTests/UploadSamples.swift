@@ -87,6 +87,13 @@ import Testing
         try await client.run(.post("photos", body: form)) { print($0.bytes, "of", $0.total ?? 0) }
 
         try await client.run(.put("backup", body: .file("backup.tar")).header("Expect", "100-continue"))
+
+        try await client.run(.put("backup", body: .file("backup.tar")).digest(.content))
+
+        let digest = try await FileDigest.sha256(ofFile: "backup.tar")
+        try await client.run(
+            .put("backup", body: .file("backup.tar")).header("x-amz-checksum-sha256", digest.base64))
+        print(digest, digest.base64)
     }
 
     private func expectForm(_ network: ScriptedTransport) {
@@ -132,6 +139,9 @@ private func documented(
         $0.add("photo", file: "sunset.jpg")
     }
     try await client.run(.put("backup", body: .file("backup.tar")))
+    try await client.run(.put("backup", body: .file("backup.tar")).digest(.content))
+    let digest = try await FileDigest.sha256(ofFile: "backup.tar")
+    print(digest, digest.base64)
     network.on(.post, "/photos", body: .multipart { $0.add("photo", file: "sunset.jpg") }, .status(201))
     let form = RequestBody.multipart {
         $0.add("log", stream: .stream(length: size, log.chunks), filename: "today.log")

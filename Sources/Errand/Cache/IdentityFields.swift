@@ -14,9 +14,9 @@ final class IdentityFields: Sendable {
     /// What is asked for and by which program. What of it chooses the response, `Vary` names.
     private static let representation: Set<String> = [
         "accept", "accept-charset", "accept-datetime", "accept-encoding", "accept-language", "cache-control",
-        "content-encoding", "content-language", "content-length", "content-type", "dnt", "if-match",
+        "content-digest", "content-encoding", "content-language", "content-length", "content-type", "dnt", "if-match",
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "prefer", "priority",
-        "range", "save-data", "user-agent", "x-requested-with",
+        "range", "repr-digest", "save-data", "user-agent", "x-requested-with",
     ]
     /// How it is sent.
     private static let connection: Set<String> = [

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension Call {
     /// How long a call that has ended waits for what has to be done with its files: longer than a disk takes that does
     /// not hang.
@@ -43,5 +49,45 @@ extension Call {
         return try await run { (scope: CallScope) async throws(ServiceError) in
             try await BodyFiles.looking(at: places, by: time, in: scope)
         }
+    }
+
+    /// Adds the digests of the body that the options ask for. A file is read for that, which takes until the end of the
+    /// call at the longest; each time it is sent, its reader checks that it is still the one that was read here.
+    func addDigests(_ options: CallOptions, to request: inout HTTPRequest) async throws(ServiceError) {
+        guard !options.digests.isEmpty, let body = request.body else { return }
+        // What takes long does not keep the caller's actor.
+        if let bytes = body.bytes, bytes.count <= HTTPBody.pieceSize {
+            request.add(options.digests, sha256: SHA256.hash(of: bytes))
+        } else {
+            request.add(
+                options.digests,
+                sha256: try await runInChild { () async throws(ServiceError) in
+                    try await body.sha256()
+                })
+        }
+    }
+}
+
+extension HTTPBody {
+    /// Returns the hash of a body of files or of many bytes, piece by piece.
+    fileprivate func sha256() async throws(ServiceError) -> [UInt8] {
+        var hash = SHA256()
+        do {
+            var rest = bytes ?? Data()
+            while !rest.isEmpty {
+                hash.append(rest.prefix(Self.pieceSize))
+                rest = rest.dropFirst(Self.pieceSize)
+                await Task.yield()
+                try Task.checkCancellation()
+            }
+            if bytes == nil {
+                for try await chunk in chunks { hash.append(chunk) }
+            }
+        } catch {
+            throw ServiceError(error) { .unusableFile("the body cannot be read: \(foreignName(of: $0))") }
+        }
+        // In a canceled task, iteration ends without an error although the body has not ended.
+        if Task.isCancelled { throw .cancelled }
+        return hash.finalized()
     }
 }

@@ -178,8 +178,10 @@ extension APIClient {
     nonisolated func request<Response>(
         for endpoint: Endpoint<Response>, as call: Call
     ) async throws(ServiceError) -> HTTPRequest {
-        let files = try await endpoint.body == nil ? BodyFiles() : call.files(of: endpoint.body)
-        return try request(for: endpoint, as: call, with: files)
+        guard endpoint.body != nil else { return try request(for: endpoint, as: call, with: BodyFiles()) }
+        var request = try request(for: endpoint, as: call, with: await call.files(of: endpoint.body))
+        try await call.addDigests(endpoint.options, to: &request)
+        return request
     }
 
     /// Builds the request.

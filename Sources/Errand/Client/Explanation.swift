@@ -13,6 +13,8 @@ struct Explanation {
     let configuration: Configuration
     /// What the cache would do; `nil` without a cache.
     let cache: String?
+    /// The digests that are sent with the body.
+    var digests: Set<BodyDigest> = []
 
     var text: String {
         """
@@ -22,7 +24,7 @@ struct Explanation {
         rate limit:  \(limits); each send takes \(rules.permits)
         timeout:     \(rules.timeout.map { "\($0.displayText) of silence in a send" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
-        retry:       \(retrying)\(sharing)
+        retry:       \(retrying)\(sharing)\(sentDigests)
         """ + (cache.map { "\ncache:       \($0)" } ?? "")
     }
 
@@ -49,6 +51,12 @@ struct Explanation {
 
     private var limits: String {
         (rules.limiter ?? configuration.limiter)?.limits ?? "\(configuration.rateLimit)"
+    }
+
+    /// The names of the digests. A digest itself could tell a short secret in the body to whoever tries all of them.
+    private var sentDigests: String {
+        let names = request.body == nil ? [] : digests.map(\.header).sorted()
+        return names.isEmpty ? "" : "\ndigests:     \(names.joined(separator: ", ")) with a SHA-256 of the body"
     }
 
     private var usesSession: Bool { request.usesSession(for: rules.authentication) }
@@ -148,7 +156,7 @@ extension APIClient {
             try request.checkCleartext(by: configuration.cleartext, isSigned: configuration.signs(rules))
             return Explanation(
                 request: request, body: endpoint.body, rules: rules, configuration: configuration,
-                cache: pipeline.cacheOutlook(for: request, rules: rules)
+                cache: pipeline.cacheOutlook(for: request, rules: rules), digests: endpoint.options.digests
             ).text
         } catch {
             return "Nothing would be sent. \(error.detail)"

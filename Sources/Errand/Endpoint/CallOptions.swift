@@ -77,6 +77,8 @@ public struct CallOptions: Sendable {
     public var permits = 1
     /// The rate limiter of the call; `nil` by default: that of the client. See ``Endpoint/limiter(_:)``.
     public var limiter: RateLimiter?
+    /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
+    public var digests: Set<BodyDigest> = []
 
     /// The value whose members are parameters of the query; `nil` by default. See ``Endpoint/query(_:)``.
     var queryValue: (any Encodable & Sendable)?

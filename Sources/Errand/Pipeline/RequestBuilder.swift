@@ -80,6 +80,7 @@ final class RequestBuilder: Sendable {
             url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
             headers: headers(of: endpoint, body: body, key: key), body: body?.body)
         try request.checkSyntax()
+        try endpoint.checkDigests(of: request)
         return request
     }
 

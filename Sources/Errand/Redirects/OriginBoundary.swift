@@ -26,9 +26,9 @@ final class OriginBoundary: Sendable {
     /// them, because a DELETE must not lose its condition; so is the key that prevents a request from taking effect
     /// twice. Any other header may be a credential or, like `Host`, may concern only the first origin.
     private static let harmless: Set<String> = [
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
-        "content-language", "content-type", "idempotency-key", "if-match", "if-modified-since", "if-none-match",
-        "if-range", "if-unmodified-since", "prefer", "range", "user-agent",
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-digest",
+        "content-encoding", "content-language", "content-type", "idempotency-key", "if-match", "if-modified-since",
+        "if-none-match", "if-range", "if-unmodified-since", "prefer", "range", "repr-digest", "user-agent",
     ]
 
     /// Whether the credentials of the client belong to that origin.

@@ -98,7 +98,10 @@ struct Redirects: Layer {
         if response.changesMethod(of: request.method) {
             following.method = .get
             following.body = nil
-            for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location"] {
+            for name in [
+                "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location",
+                "Content-Digest", "Repr-Digest",
+            ] {
                 following.headers[name] = nil
             }
         }

@@ -14,7 +14,7 @@ extension ServiceError {
     }
 
     static func wrongDigest(_ found: [UInt8], not expected: [UInt8], of path: String) -> ServiceError {
-        let (found, expected) = (FileDigest.hexadecimal(found), FileDigest.hexadecimal(expected))
+        let (found, expected) = (Hexadecimal.encode(found), Hexadecimal.encode(expected))
         let message = "\(path) would have the SHA-256 \(found), and \(expected) was expected"
         return .transport(TransportFailure(.digestMismatch, message))
     }

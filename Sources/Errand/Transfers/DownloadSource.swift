@@ -121,7 +121,7 @@ struct DownloadSource: Sendable {
 
     /// The key is as long as a block of the hash has room for, and no fact holds a NUL.
     private static func hash(_ facts: [String], with key: String) -> String {
-        FileDigest.hexadecimal(SHA256.hash(of: Data("\(key)\0\(facts.joined(separator: "\0"))".utf8)))
+        Hexadecimal.encode(SHA256.hash(of: Data("\(key)\0\(facts.joined(separator: "\0"))".utf8)))
     }
 
     /// The headers that a download sets by itself.

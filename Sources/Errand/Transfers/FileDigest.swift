@@ -1,15 +1,16 @@
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
-/// The digest that a downloaded file must have.
+/// The digest of a file: the one that a downloaded file must have, or the one of a file that is there.
 ///
 ///     let file = try await client.download(
 ///         .get("app.zip"), to: "app.zip",
 ///         expecting: .sha256("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
 public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
+    /// The digest in lower-case hexadecimal, or a text that is no digest.
     private let text: String
 
     /// Creates a SHA-256 from its 32 bytes in hexadecimal, as `sha256sum` prints them, or in base64. With any other
@@ -18,34 +19,46 @@ public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
         FileDigest(text: text)
     }
 
+    /// Returns the SHA-256 of bytes in memory.
+    public static func sha256(of data: Data) -> FileDigest {
+        FileDigest(bytes: SHA256.hash(of: data))
+    }
+
+    /// Returns the SHA-256 of the file at a path.
+    ///
+    ///     let digest = try await FileDigest.sha256(ofFile: "backup.tar")
+    ///     print(digest, digest.base64)
+    ///
+    /// The file is read in pieces, on the threads that Errand has for files, so a large file takes little memory and
+    /// keeps no other task waiting. After a cancellation, it throws `.cancelled` at once.
+    ///
+    /// - Throws: `.invalidRequest` if there is no such file or it cannot be read, and `.transport` of the kind `.file`
+    ///   if it changes meanwhile.
+    public static func sha256(ofFile path: String) async throws(ServiceError) -> FileDigest {
+        FileDigest(bytes: try await FileHash.sha256(of: .path(path)))
+    }
+
+    /// Returns the SHA-256 of the file at a URL, like ``sha256(ofFile:)-(String)``.
+    public static func sha256(ofFile url: URL) async throws(ServiceError) -> FileDigest {
+        FileDigest(bytes: try await FileHash.sha256(of: .url(url)))
+    }
+
     /// The bytes; `nil` if the text has another form.
     var bytes: [UInt8]? {
-        let bytes = text.utf8.count == 64 ? Self.bytes(ofHexadecimal: text) : Data(base64Encoded: text).map(Array.init)
+        let bytes = text.utf8.count == 64 ? Hexadecimal.decode(text) : Data(base64Encoded: text).map(Array.init)
         return bytes.flatMap { $0.count == 32 ? $0 : nil }
     }
 
     /// The digest in hexadecimal, or the text as given if it is not one.
-    public var description: String { bytes.map(Self.hexadecimal) ?? text.printable }
+    public var description: String { bytes == nil ? text.printable : text }
+    /// The digest in base64, as some services take it in a header; the text as given if it is not one.
+    public var base64: String { bytes.map { Data($0).base64EncodedString() } ?? text.printable }
 
     /// Throws unless the text is a digest.
     func check() throws(ServiceError) {
         guard bytes == nil else { return }
         let reason = "\(HTTPSyntax.quoted(text)) is not a SHA-256 in hexadecimal or base64"
         throw .invalidRequest(InvalidRequest(.configuration, reason))
-    }
-
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count - 1, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return bytes
     }
 
     /// Returns the SHA-256 that a response names for the whole file; `nil` if it names none.
@@ -56,10 +69,19 @@ public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
         let names = status == 206 ? ["Repr-Digest"] : ["Repr-Digest", "Content-Digest"]
         let found = names.lazy.compactMap { DigestFields(headers.values($0))?.sha256 }.first
         guard let found else { return nil }
-        text = Self.hexadecimal(found)
+        self.init(bytes: found)
     }
 
     private init(text: String) {
+        // In one form, so that equal digests are equal values.
+        self.text = FileDigest(verbatim: text).bytes.map(Hexadecimal.encode) ?? text
+    }
+
+    private init(bytes: [UInt8]) {
+        text = Hexadecimal.encode(bytes)
+    }
+
+    private init(verbatim text: String) {
         self.text = text
     }
 }

@@ -244,7 +244,7 @@ extension PartFile {
         let name = target.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         let end = ".part"
         guard name.utf8.count + end.utf8.count > longestName else { return target + end }
-        let hash = FileDigest.hexadecimal(Array(SHA256.hash(of: Data(name.utf8)).prefix(8)))
+        let hash = Hexadecimal.encode(Array(SHA256.hash(of: Data(name.utf8)).prefix(8)))
         var short = name
         while short.utf8.count + hash.utf8.count + 1 + end.utf8.count > longestName { short.removeLast() }
         return "\(target.dropLast(name.count))\(short)-\(hash)\(end)"

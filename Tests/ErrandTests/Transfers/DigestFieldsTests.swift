@@ -60,7 +60,7 @@ import Testing
 
     @Test("a caller's digest is hexadecimal, in either case, or base64")
     func ofCallers() {
-        let text = FileDigest.hexadecimal(bytes)
+        let text = Hexadecimal.encode(bytes)
         for form in [text, text.uppercased(), Data(bytes).base64EncodedString()] {
             #expect(FileDigest.sha256(form).bytes == bytes)
             #expect(FileDigest.sha256(form).description == text)

@@ -19,7 +19,7 @@ import Testing
             ),
         ])
     func vectors(text: String, expected: String) {
-        #expect(FileDigest.hexadecimal(SHA256.hash(of: Data(text.utf8))) == expected)
+        #expect(Hexadecimal.encode(SHA256.hash(of: Data(text.utf8))) == expected)
     }
 
     @Test("the hash does not depend on the pieces in which the bytes come, at any length around a block")
@@ -49,7 +49,7 @@ import Testing
         for _ in 0..<20 {
             let bytes = Data((0..<random.int(0...3000)).map { _ in UInt8(random.int(0...255)) })
             let said = String(decoding: try await Program.sha256sum.run([], input: bytes), as: UTF8.self)
-            #expect(said.hasPrefix(FileDigest.hexadecimal(SHA256.hash(of: bytes)) + " "))
+            #expect(said.hasPrefix(Hexadecimal.encode(SHA256.hash(of: bytes)) + " "))
         }
     }
     #endif
