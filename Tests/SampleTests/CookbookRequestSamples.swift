@@ -22,9 +22,35 @@ private struct NewUser: Encodable {
     var name: String
 }
 
+func accepts(_ body: Data, header: String, secret: SigningSecret) -> Bool {
+    // X-Hub-Signature-256: sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17
+    header.hasPrefix("sha256=") && secret.accepts(String(header.dropFirst(7)), of: body)
+}
+
+func accepts(_ body: Data, signature: String, timestamp: Int, secret: SigningSecret) -> Bool {
+    let age = Date.now.timeIntervalSince1970 - Double(timestamp)
+    return abs(age) < 300 && secret.accepts(signature, of: Data("\(timestamp).".utf8) + body)
+}
+
 @Suite("Cookbook: requests and credentials")
 struct CookbookRequestSamples {
     private let network = scripted()
+
+    @Test("the signature of a webhook is checked")
+    func webhooks() {
+        // The example of GitHub's documentation.
+        let (secret, body) = (SigningSecret("It's a Secret to Everybody"), Data("Hello, World!".utf8))
+        let header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+        #expect(accepts(body, header: header, secret: secret))
+        #expect(!accepts(body + body, header: header, secret: secret))
+        #expect(!accepts(body, header: String(header.dropFirst(7)), secret: secret))
+        let now = Int(Date.now.timeIntervalSince1970)
+        for (time, isFresh) in [(now, true), (now - 3600, false)] {
+            let signature = secret.signature(of: Data("\(time).Hello, World!".utf8)).base64EncodedString()
+            #expect(accepts(body, signature: signature, timestamp: time, secret: secret) == isFresh)
+            #expect(!accepts(body, signature: signature, timestamp: time + 1, secret: secret))
+        }
+    }
 
     /// The headers of the only request of a client that sends `GET friends`.
     private func headers(sentBy configure: (inout Configuration) -> Void) async throws -> HTTPHeaders {

@@ -102,6 +102,13 @@ private func latest(_ client: APIClient, _ me: User) async throws -> [User] {
     return friends
 }
 
+private struct Forbidden: Error {}
+
+private func check(_ signature: String, of body: Data) throws {
+    let secret = SigningSecret("whsec-2Hk3")
+    guard secret.accepts(signature, of: body) else { throw Forbidden() }
+}
+
 struct Stopwatch: Middleware {
     func intercept(
         _ request: HTTPRequest, _ context: CallContext, next: Next

@@ -4,13 +4,13 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The hash function SHA-256 (FIPS 180-4), for the digests of files and the challenge of a sign-in.
+/// The hash function SHA-256 (FIPS 180-4), for the digests of files, the challenge of a sign-in, and `SigningSecret`.
 ///
 /// Written here because Linux has no library for it that comes with Swift. Its steps depend on the number of bytes
-/// only, but it clears no memory: it is not for keys.
+/// only, so the time that it takes says nothing about a secret. It clears no memory.
 package struct SHA256: Sendable {
     /// The number of bytes in a block.
-    private static let block = 64
+    static let block = 64
 
     /// The fractional parts of the cube roots of the first 64 primes.
     private static let constants: [UInt32] = [
