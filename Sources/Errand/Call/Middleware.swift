@@ -18,7 +18,12 @@ public protocol Middleware: Sendable {
     typealias Next = @Sendable (HTTPRequest, CallContext) async throws(ServiceError) -> HTTPResponse
 
     /// Handles a request. Call `next` to pass it on.
-    func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse
+    ///
+    /// A conformance that calls `next` in a child task, such as one that sends a second request if the first is slow,
+    /// writes `next: @escaping Next`. No call of `next` may continue after this function has returned.
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws -> HTTPResponse
 }
 
 /// A layer of the library, with typed errors.

@@ -169,4 +169,59 @@ struct MiddlewareTests {
             #expect(response.headers["Seen"] == (hasLeftOrigin ? "- 2" : "k7 2"))
         }
     }
+
+    @Test("a middleware may send a second request beside a slow first one, and the faster response counts")
+    func hedge() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/x", .json("1").after(.seconds(60)), .json("2").after(.seconds(1)))
+        let client = testClient(network, clock) { $0.callMiddlewares = [Hedge(delay: .seconds(2))] }
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 2)
+        #expect(clock.elapsed == .seconds(3))
+        #expect(network.sent.map(\.at) == [.ms(0), .ms(2000)])
+    }
+
+    @Test("a first response that is quick needs no second request")
+    func unhedged() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/x", .json("1").after(.seconds(1)))
+        let client = testClient(network, clock) { $0.attemptMiddlewares = [Hedge(delay: .seconds(2))] }
+        #expect(try await clock.run { try await client.run(Endpoint<Int>.get("x")) } == 1)
+        #expect(clock.elapsed == .seconds(1))
+        #expect(network.sent.count == 1)
+    }
+
+    @Test("a call whose middleware has two requests under way ends at its deadline, and both end with it")
+    func hedgedDeadline() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        network.on(.get, "/x", .silence, .silence)
+        let client = testClient(network, clock) { $0.callMiddlewares = [Hedge(delay: .seconds(2))] }
+        let error = await clock.run {
+            await #expect(throws: ServiceError.self) {
+                try await client.run(Endpoint<Int>.get("x").deadline(.seconds(5)))
+            }
+        }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.bound == .deadline && clock.elapsed == .seconds(5))
+        #expect(network.sent.count == 2)
+    }
+}
+
+/// Sends a request once more if it is slow.
+private struct Hedge: Middleware {
+    var delay: Duration
+
+    func intercept(
+        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) async throws -> HTTPResponse {
+        try await withThrowingTaskGroup(of: HTTPResponse.self) { sends in
+            defer { sends.cancelAll() }
+            sends.addTask { try await next(request, context) }
+            sends.addTask {
+                try await context.time.sleep(for: delay)
+                return try await next(request, context)
+            }
+            guard let first = try await sends.next() else { throw CancellationError() }
+            return first
+        }
+    }
 }
