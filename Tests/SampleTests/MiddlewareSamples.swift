@@ -102,16 +102,24 @@ struct MiddlewareSamples {
         #expect(seen.last?.hasPrefix("call GET friends 200 1.") == true)
     }
 
-    @Test("the trace of a request that was received goes along")
-    func tracing() async throws {
-        network.on(.get, "/friends", .json("[]"))
-        let client = testClient(network)
-        let headers: HTTPHeaders = ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]
-        let trace = TraceContext(parent: headers["traceparent"] ?? "", state: headers["tracestate"])
-        let friends = try await TraceContext.$current.withValue(trace) {
+    private func typed(_ client: APIClient, _ trace: TraceContext?) async throws(ServiceError) {
+        let friends = try await TraceContext.run(in: trace) { () async throws(ServiceError) in
             try await client.run(.friends)
         }
         #expect(friends.isEmpty)
+    }
+
+    @Test("the trace of a request that was received goes along")
+    func tracing() async throws {
+        network.on(.get, "/friends", .json("[]"), .json("[]"))
+        let client = testClient(network)
+        let headers: HTTPHeaders = ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]
+        let trace = TraceContext(parent: headers["traceparent"] ?? "", state: headers["tracestate"])
+        let friends = try await TraceContext.run(in: trace) {
+            try await client.run(.friends)
+        }
+        #expect(friends.isEmpty)
+        try await typed(client, trace)
         let sent = network.sent.first?.request.headers["traceparent"]
         #expect(sent?.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-") == true)
     }

@@ -6,7 +6,7 @@
 /// what its own request has brought:
 ///
 ///     let trace = TraceContext(parent: headers["traceparent"] ?? "", state: headers["tracestate"])
-///     let friends = try await TraceContext.$current.withValue(trace) {
+///     let friends = try await TraceContext.run(in: trace) {
 ///         try await client.run(.friends)
 ///     }
 ///
@@ -55,6 +55,27 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
         parentID = String(parts[2])
         isSampled = flags & 1 == 1
         self.state = state.flatMap { $0.isEmpty || !HTTPSyntax.isFieldValue($0) ? nil : $0 }
+    }
+
+    /// Runs an operation whose calls carry that trace; with `nil`, they carry none. Returns what it returns, and throws
+    /// what it throws.
+    ///
+    /// Unlike `$current.withValue`, it keeps the type of the error. A closure names it, because the compiler does not
+    /// infer it:
+    ///
+    ///     let friends = try await TraceContext.run(in: trace) { () async throws(ServiceError) in
+    ///         try await client.run(.friends)
+    ///     }
+    public static func run<Value, Failure: Error>(
+        in trace: TraceContext?, _ operation: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await $current.withValue(trace) { () async -> Result<Value, Failure> in
+            do throws(Failure) {
+                return .success(try await operation())
+            } catch {
+                return .failure(error)
+            }
+        }.get()
     }
 
     /// The value of `traceparent`.

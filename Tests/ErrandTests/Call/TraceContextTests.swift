@@ -43,6 +43,28 @@ struct TraceContextTests {
         #expect(Set(ids).count == 6 && !ids.contains("b7ad6b7169203331"))
     }
 
+    @Test("run(in:) carries the trace, or none, and keeps the type of the error")
+    func running() async throws {
+        network.on(.get, "/a", .json("1"), .json("2"), .status(404))
+        let (client, given) = (testClient(network), try trace)
+        do throws(ServiceError) {
+            let answers = try await TraceContext.run(in: given) { () async throws(ServiceError) in
+                let first = try await client.run(Endpoint<Int>.get("a"))
+                return try await TraceContext.run(in: nil) { () async throws(ServiceError) in
+                    [first, try await client.run(Endpoint<Int>.get("a"))]
+                }
+            }
+            #expect(answers == [1, 2] && TraceContext.current == nil)
+            _ = try await TraceContext.run(in: given) { () async throws(ServiceError) in
+                try await client.run(Endpoint<Int>.get("a"))
+            }
+            Issue.record("a rejected call has an answer")
+        } catch {
+            #expect(error.status == 404)
+        }
+        #expect(carried.map { $0?.prefix(8) } == ["0af76519", nil, "0af76519"])
+    }
+
     @Test("without a trace there is no header; a header of the request's own stays")
     func without() async throws {
         network.on(.get, "/a", .json("1"), .json("1"))
