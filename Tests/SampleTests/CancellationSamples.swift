@@ -3,6 +3,18 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
+struct Job: Decodable, Sendable {
+    var isDone: Bool
+}
+
+func finished(_ job: Int, _ client: APIClient, time: any TimeSource) async throws(ServiceError) -> Job {
+    while true {
+        let found: Job = try await client.run(.get("jobs/\(job)"))
+        if found.isDone { return found }
+        try await time.sleep(for: .seconds(2))
+    }
+}
+
 @Suite("Cancellation")
 struct CancellationSamples {
     @Test("a call ends with its task")
@@ -28,6 +40,40 @@ struct CancellationSamples {
         #expect(printed == "deadline 1.5 seconds waitingForResponse")
         #expect(clock.elapsed == .milliseconds(1500))
         #expect(limitedClient().configuration.deadline == .seconds(20))
+    }
+
+    @Test("several calls share a deadline")
+    func sharedDeadline() async throws {
+        let network = scripted()
+        network.on(.get, "/friends", .json("[]").after(.seconds(3)))
+        network.on(.get, "/users/7/friends") { .silence }
+        let time = TestClock()
+        let client = testClient(network, time)
+        let error = await time.run {
+            await #expect(throws: ServiceError.self) {
+                let end = time.now.advanced(by: .seconds(5))
+                let mine = try await client.run(.friends.deadline(time.now.duration(to: end)))
+                let hers = try await client.run(.friends(of: 7).deadline(max(.zero, time.now.duration(to: end))))
+                Issue.record("\(mine) and \(hers)")
+            }
+        }
+        guard case .timedOut(let timeout) = error else { throw try #require(error) }
+        #expect(timeout.limit == .seconds(2) && time.elapsed == .seconds(5))
+    }
+
+    @Test("a pause between two calls takes virtual time, and ends with its task")
+    func pauses() async throws {
+        let network = scripted()
+        network.on(.get, "/jobs/7", .json(#"{"isDone": false}"#), .json(#"{"isDone": true}"#))
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        #expect(try await clock.run { try await finished(7, client, time: clock) }.isDone)
+        #expect(clock.elapsed == .seconds(2))
+        network.on(.get, "/jobs/8", .json(#"{"isDone": false}"#))
+        let waiting = Task { try await finished(8, client, time: clock) }
+        await clock.sleepers(atLeast: 1)
+        waiting.cancel()
+        await #expect(throws: ServiceError.cancelled) { try await waiting.value }
     }
 
     private func timedOut(_ client: APIClient) async -> String? {
