@@ -42,25 +42,6 @@ struct CancellationSamples {
         #expect(limitedClient().configuration.deadline == .seconds(20))
     }
 
-    @Test("several calls share a deadline")
-    func sharedDeadline() async throws {
-        let network = scripted()
-        network.on(.get, "/friends", .json("[]").after(.seconds(3)))
-        network.on(.get, "/users/7/friends") { .silence }
-        let time = TestClock()
-        let client = testClient(network, time)
-        let error = await time.run {
-            await #expect(throws: ServiceError.self) {
-                let end = time.now.advanced(by: .seconds(5))
-                let mine = try await client.run(.friends.deadline(time.now.duration(to: end)))
-                let hers = try await client.run(.friends(of: 7).deadline(max(.zero, time.now.duration(to: end))))
-                Issue.record("\(mine) and \(hers)")
-            }
-        }
-        guard case .timedOut(let timeout) = error else { throw try #require(error) }
-        #expect(timeout.limit == .seconds(2) && time.elapsed == .seconds(5))
-    }
-
     @Test("a pause between two calls takes virtual time, and ends with its task")
     func pauses() async throws {
         let network = scripted()
