@@ -8,7 +8,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
         case deadline
         /// The refresh of the access token that the call waited for, limited by the `refreshTimeout` of its store.
         case refresh
-        /// A sign-in, limited by its `limit`, or by the lifetime of the code that the user enters on another device.
+        /// A sign-in, limited by its `within`, or by the lifetime of the code that the user enters on another device.
         case signIn
     }
 

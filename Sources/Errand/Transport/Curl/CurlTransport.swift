@@ -12,8 +12,8 @@ import Foundation
 /// that makes it. Connections are kept and used again; over TLS, requests share an HTTP/2 connection where the server
 /// offers it and, with ``Options/http3``, one of HTTP/3. Responses are decompressed, up to the limit on the
 /// decompressed bytes. Certificates are verified against the system's roots. The transport follows no redirects, reads
-/// no netrc, keeps no cookies, and repeats no request that is not safe to repeat. The thread and all connections
-/// end with `shutdown()`, or when the transport is released.
+/// no netrc, keeps no cookies, and sends a request once for each permit: libcurl repeats nothing by itself. The thread
+/// and all connections end with `shutdown()`, or when the transport is released.
 public final class CurlTransport: Transport {
     private let options: Options
     private let files: CurlFiles
