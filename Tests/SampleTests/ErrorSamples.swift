@@ -40,6 +40,20 @@ func attempt<Value: Sendable, Failure: Error>(
     }
 }
 
+private struct FriendsOrNone {
+    let client: APIClient
+
+    func friends(of id: User.ID) async throws -> [User] {
+        do {
+            return try await client.run(.friends(of: id))
+        } catch .rejected(let rejection) where rejection.status == 404 && rejection.code == "no_list" {
+            return []
+        } catch {
+            throw error
+        }
+    }
+}
+
 @Suite("Errors")
 struct ErrorSamples {
     @Test("a language of the app's own, and the advice")
@@ -99,6 +113,19 @@ struct ErrorSamples {
         }
         #expect(friends == nil)
         #expect(shown == [ServiceError.rejected(Rejection(status: 404)).localizedDescription])
+    }
+
+    @Test("a catch that covers some of the errors")
+    func someErrors() async throws {
+        let network = scripted()
+        network.on(.get, "/users/7/friends") {
+            ScriptedReply.json(#"{"code": "no_list"}"#, status: 404)
+            ScriptedReply.json(#"{"code": "no_user"}"#, status: 404)
+        }
+        let list = FriendsOrNone(client: testClient(network))
+        #expect(try await list.friends(of: 7).isEmpty)
+        let error = await #expect(throws: ServiceError.self) { try await list.friends(of: 7) }
+        #expect(error?.rejection?.code == "no_user")
     }
 
     @Test("the server's own type of error")
