@@ -17,6 +17,19 @@ struct Settings: Decodable, Sendable {
     }
 }
 
+enum Status: Decodable, Sendable, Equatable {
+    case open, closed
+    case other(String)
+
+    init(from decoder: any Decoder) throws {
+        switch try decoder.singleValueContainer().decode(String.self) {
+        case "open": self = .open
+        case "closed": self = .closed
+        case let text: self = .other(text)
+        }
+    }
+}
+
 private struct Post: Codable, Sendable, Equatable {
     var postTitle: String
     var createdAt: Date
@@ -60,6 +73,24 @@ struct DecodingSamples {
         decoder.dataDecodingStrategy = .deferredToData
         let users: [User] = try await client.run(.get("users").decoder(decoder))
         #expect(users.map(\.name) == ["Ann"])
+    }
+
+    @Test("a day is read, and what is no day is an error")
+    func days() throws {
+        var decoder = FastJSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let text = try decoder.singleValueContainer().decode(String.self)
+            return try Date(text, strategy: .iso8601.year().month().day())
+        }
+        let days = try decoder.decode([Date].self, from: Data(#"["2026-11-27"]"#.utf8))
+        #expect(days == [Date(timeIntervalSince1970: 1_795_737_600)])
+        #expect(throws: (any Error).self) { try decoder.decode([Date].self, from: Data(#"["soon"]"#.utf8)) }
+    }
+
+    @Test("a value that an enumeration does not have is kept")
+    func newCases() throws {
+        let found = try FastJSONDecoder().decode([Status].self, from: Data(#"["open", "closed", "draft"]"#.utf8))
+        #expect(found == [.open, .closed, .other("draft")])
     }
 
     @Test("a client has Foundation's decoder")
