@@ -111,7 +111,7 @@ public actor APIClient {
     /// - Parameters:
     ///   - endpoint: The call.
     ///   - onProgress: Receives how much of the request's body has been sent, at most ten times a second and at the end
-    ///     of each attempt. It is called in order and on no actor, and the upload waits for it. The bytes are those
+    ///     of each send. It is called in order and on no actor, and the upload waits for it. The bytes are those
     ///     that the transport has taken, which may be a megabyte ahead of the network.
     @discardableResult
     @concurrent

@@ -35,7 +35,7 @@ actor Accounts {
 }
 
 /// The response of your web framework.
-protocol Answer: Sendable {
+protocol ServerResponse: Sendable {
     func begin(status: Int, type: String?) async throws
     func write(_ chunk: Data) async throws
 }
@@ -43,10 +43,10 @@ protocol Answer: Sendable {
 private struct Proxy {
     let origin: APIClient
 
-    func passOn(_ id: Int, to answer: some Answer) async throws {
+    func passOn(_ id: Int, to response: some ServerResponse) async throws {
         let video = try await origin.stream(.get("videos/\(id)"))
-        try await answer.begin(status: video.status, type: video.headers["Content-Type"])
-        for try await chunk in video.chunks { try await answer.write(chunk) }
+        try await response.begin(status: video.status, type: video.headers["Content-Type"])
+        for try await chunk in video.chunks { try await response.write(chunk) }
     }
 }
 
@@ -54,7 +54,7 @@ private struct Proxy {
 struct UpstreamSamples {
     private let network = scripted()
 
-    private actor Written: Answer {
+    private actor Written: ServerResponse {
         private(set) var head: (status: Int, type: String?)?
         private(set) var body = Data()
 

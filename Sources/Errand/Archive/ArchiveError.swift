@@ -31,7 +31,7 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The value cannot be encoded, or is too large; the previous value is still saved.
         case unencodable
         /// The task was canceled while it waited for another writer, and nothing was changed; or while the disk did
-        /// not answer, and then a `save` or `remove` that has begun may still be completed.
+        /// not respond, and then a `save` or `remove` that has begun may still be completed.
         case cancelled
     }
 

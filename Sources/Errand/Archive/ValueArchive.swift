@@ -51,7 +51,7 @@ public struct ValueArchive<Model: Codable & Sendable>: Sendable {
     /// Saves the value in place of the previous one. When it returns, the value is on the disk.
     ///
     /// If the task is canceled while it waits for another writer, `save` throws `.cancelled`; a write that has begun
-    /// is completed. If the disk does not answer, a canceled `save` returns after a second or two, also with
+    /// is completed. If the disk does not respond, a canceled `save` returns after a second or two, also with
     /// `.cancelled`.
     @concurrent
     public func save(_ model: Model) async throws(ArchiveError) {

@@ -1,10 +1,10 @@
 /// How much of a body has been sent or received.
 public struct TransferProgress: Sendable, Hashable {
-    /// The number of bytes so far. Within an attempt, it never goes back.
+    /// The number of bytes so far. Within a send, it never goes back.
     public let bytes: Int
     /// The number of bytes in the whole body; `nil` if it is not known.
     public let total: Int?
-    /// The number of the attempt, from 1.
+    /// The number of the send, from 1. A retry, a replay after a 401 and a redirect send a body again.
     public let attempt: Int
 
     /// Creates a value, for a preview or a test of your own.

@@ -57,8 +57,8 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// another one takes what is stored as fresh for as long as it says itself.
     public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
 
-    /// Asks the server, and uses what is stored if the server fails or does not answer within this time: however old it
-    /// is, unless the server requires it to be confirmed. Its late answer is stored all the same.
+    /// Asks the server, and uses what is stored if the server fails or does not respond within this time: however old
+    /// it is, unless the server requires it to be confirmed. Its late response is stored all the same.
     ///
     /// The response is stored for that, even if the server gives neither a lifetime nor a validator.
     public static func networkFirst(within limit: Duration) -> CachePolicy { CachePolicy(kind: .networkFirst(limit)) }

@@ -94,8 +94,8 @@ public struct Rejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Decodes your own error type from the body, with the ``Configuration/decoder`` of the client that received it, even
-    /// if the endpoint has a decoder of its own.
+    /// Decodes your own error type from the body, with the ``Configuration/decoder`` of the client that received it,
+    /// even if the endpoint has a decoder of its own.
     ///
     /// Throws `.decodingFailed` with the path at which the body does not match. A rejection that you have created
     /// yourself is decoded with a default `JSONDecoder`.

@@ -33,8 +33,8 @@ public struct ClientEvent: Sendable, Hashable {
         /// A warning for a person. Once per process: the installed libcurl has known faults that a server can exploit,
         /// or calls wait because of the default rate limit; it is sent when it first matters while there are listeners.
         /// Once for each ``CookieJar``: its file could not be read or written. Once for each ``HTTPCache``: its folder
-        /// could not be used as it was, or nothing is stored because of middleware. For each answer of an authorization
-        /// server that has something that cannot be read.
+        /// could not be used as it was, or nothing is stored because of middleware. For each response of an
+        /// authorization server that has something that cannot be read.
         case warned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)

@@ -24,7 +24,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         case refreshing
         /// Stale: the server could not be reached, or has failed.
         case serverFailed
-        /// Stale: the server has not answered within the time of ``CachePolicy/networkFirst(within:)``.
+        /// Stale: the server has not responded within the time of ``CachePolicy/networkFirst(within:)``.
         case serverIsSlow
         /// Stale: the request accepts it.
         case accepted

@@ -118,7 +118,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     /// end with the data `[DONE]`.
     ///
     /// A sequence that does not connect again, and whose connection ends before that event has come, throws
-    /// `.transport` of the kind `.truncated`: what came is a part of the answer.
+    /// `.transport` of the kind `.truncated`: what came is a part of the response.
     public func until(_ isEnd: @escaping @Sendable (ServerSentEvent) -> Bool) -> Self {
         var copy = self
         copy.isEnd = { [earlier = self.isEnd] in earlier?($0) ?? false || isEnd($0) }

@@ -21,7 +21,7 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 ///     let store = EtcdFleetStore(["https://10.0.0.1:2379", "https://10.0.0.2:2379", "https://10.0.0.3:2379"])
 ///
 /// Give it the addresses of all members. It calls one of them, which is chosen at random, until that fails, and then
-/// the next. A read that fails is sent to each member; a write whose answer was lost is not repeated, because it may
+/// the next. A read that fails is sent to each member; a write whose response was lost is not repeated, because it may
 /// have been made: it fails with ``FleetStoreError/Kind/unreachable``.
 ///
 /// Reads and writes go through the cluster's majority, so each node of a fleet sees the same. A watch is a connection
@@ -40,7 +40,7 @@ public final class EtcdFleetStore: FleetStore {
     /// - Parameters:
     ///   - addresses: The URLs of the members' client ports.
     ///   - credentials: The user; `nil`, the default, for a cluster without authentication.
-    ///   - timeout: How long a member may take for an answer; 5 seconds by default. A read takes at most that for each
+    ///   - timeout: How long a member may take for a response; 5 seconds by default. A read takes at most that for each
     ///     member.
     ///   - transport: The transport of the calls, for example one with certificates of your own; `nil`, the platform's
     ///     own, by default.
@@ -70,7 +70,7 @@ public final class EtcdFleetStore: FleetStore {
     ///   - addresses: The URLs of the members' client ports.
     ///   - certificateAuthorities: The path of a PEM file with the certificates to trust instead of the system's.
     ///   - credentials: The user; `nil`, the default, for a cluster without authentication.
-    ///   - timeout: How long a member may take for an answer; 5 seconds by default.
+    ///   - timeout: How long a member may take for a response; 5 seconds by default.
     public convenience init(
         _ addresses: [String], certificateAuthorities: String, credentials: EtcdCredentials? = nil,
         timeout: Duration = .seconds(5)

@@ -6,12 +6,12 @@ import Errand
 ///
 /// It has one connection, for all reads, writes and watches: it is opened when it is needed, checked every 10 seconds
 /// while it is used, and closed when nothing has needed it for half a minute. A read that has lost its connection is
-/// sent once more. A write whose answer was lost is not repeated, because it may have been made: it fails with
+/// sent once more. A write whose response was lost is not repeated, because it may have been made: it fails with
 /// ``FleetStoreError/Kind/unreachable``.
 ///
 /// ## What Redis keeps
 ///
-/// Redis answers a write before it is safe, unless it is told otherwise. Set `appendonly yes` and `appendfsync always`,
+/// By default, Redis confirms a write before it is safe. Set `appendonly yes` and `appendfsync always`,
 /// and `maxmemory-policy noeviction` if memory is limited; ``warnings()`` checks that. A replica that takes over may
 /// lack the last writes. No revision comes twice even then, if its clock is not behind that of the server before: each
 /// is the time of the server in microseconds, or one more than the last.
@@ -43,7 +43,7 @@ public final class RedisFleetStore: FleetStore {
     ///   - address: The address of the server, with the number of a database or without one: `redis://10.0.0.5:6379/2`.
     ///     With `rediss://`, the connection uses TLS.
     ///   - credentials: The user; `nil`, the default, for a server without passwords.
-    ///   - timeout: How long a connection may take, and how long a request may take for its answer; 5 seconds by
+    ///   - timeout: How long a connection may take, and how long a request may take for its response; 5 seconds by
     ///     default.
     ///   - sendsPasswordUnencrypted: Whether the password may go over a network without TLS. Only where nobody else has
     ///     access to that network.
@@ -63,7 +63,7 @@ public final class RedisFleetStore: FleetStore {
     ///   - address: The address of the server, which begins with `rediss://`.
     ///   - certificateAuthorities: The path of a PEM file with the certificates to trust instead of the system's.
     ///   - credentials: The user; `nil`, the default, for a server without passwords.
-    ///   - timeout: How long a connection may take, and how long a request may take for its answer; 5 seconds by
+    ///   - timeout: How long a connection may take, and how long a request may take for its response; 5 seconds by
     ///     default.
     public convenience init(
         _ address: String, certificateAuthorities: String, credentials: RedisCredentials? = nil,

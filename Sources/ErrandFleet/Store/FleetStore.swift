@@ -79,7 +79,7 @@ public struct FleetStoreError: Error, Sendable, Hashable, CustomStringConvertibl
         case refused
         /// The store has no space left. A write may have been made.
         case full
-        /// The store's answer could not be read.
+        /// The store's response could not be read.
         case damaged
         /// The key or the record is one that the store cannot keep.
         case invalid

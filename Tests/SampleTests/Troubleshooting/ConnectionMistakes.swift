@@ -22,7 +22,7 @@ extension Mistake {
         Mistake("No network") {
             try await client { $0.connectivity = Connectivity { false } }.run(.person)
         },
-        Mistake("A server that does not answer") {
+        Mistake("A server that does not respond") {
             let clock = TestClock()
             let client = client(.silence.always, at: clock)
             try await clock.run { try await client.run(.person) }

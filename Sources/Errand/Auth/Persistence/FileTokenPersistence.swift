@@ -59,7 +59,7 @@ public struct FileTokenPersistence: TokenPersistence {
 
     /// Returns the saved session; `nil` if there is no file. Throws ``TokenPersistenceError/Kind/missingFolder`` if its
     /// folder is missing: then it is not known whether a session was saved.
-    /// If the task is canceled while the disk does not answer, it throws an error of the kind
+    /// If the task is canceled while the disk does not respond, it throws an error of the kind
     /// ``TokenPersistenceError/Kind/other``.
     public func load() async throws(TokenPersistenceError) -> SavedSession? {
         try await StorageError.translating(to: TokenPersistenceError.init) { () async throws(StorageError) in

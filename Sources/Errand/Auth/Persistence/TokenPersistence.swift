@@ -96,7 +96,7 @@ public struct TokenPersistenceError: Error, Sendable, Hashable, CustomStringConv
     /// What is wrong.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The file or its folder cannot be read, or its token is bound to a key and the process lacks the library that
-        /// signs. The file was left as it is. Or the answer of a store that several machines share cannot be read.
+        /// signs. The file was left as it is. Or the response of a store that several machines share cannot be read.
         case unreadable
         /// The file or its folder cannot be written.
         case unwritable

@@ -23,8 +23,9 @@ public struct Token: Sendable, Hashable, Codable {
     public var scopes: [String]
     /// The ID token of a sign-in with OpenID Connect, which has been checked; `nil` if there is none. See ``claims``.
     public var idToken: String?
-    /// What else the server has written into its answer, such as `instance_url` or `team`, by the names of the members;
-    /// empty if there is nothing. It is saved with the session, and an answer to a refresh replaces what it names.
+    /// What else the server has written into its response, such as `instance_url` or `team`, by the names of the
+    /// members; empty if there is nothing. It is saved with the session, and a response to a refresh replaces what it
+    /// names.
     public var members: [String: JSONValue] = [:]
     /// The key that the access token is bound to: each request proves with it that its sender has the key (RFC 9449);
     /// `nil` if the token alone is enough. It is saved with the session. See ``OAuth/bindingTokens(to:)``.

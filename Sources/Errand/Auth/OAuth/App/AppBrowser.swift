@@ -10,7 +10,7 @@ public import AuthenticationServices
 ///
 /// If the user closes the sheet, the sign-in is `.cancelled`. If the task is canceled, the sheet closes.
 ///
-/// A scheme of the app's own needs no entry in its `Info.plist`. Another app cannot use the answer, because only this
+/// A scheme of the app's own needs no entry in its `Info.plist`. Another app cannot use the response, because only this
 /// one has the verifier of PKCE. For an https address the app has to be associated with the site, with the service
 /// `webcredentials`; if it is not, the sign-in fails with `.invalidRequest`.
 ///

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The browser of the system, whose answer a receiver on this machine takes (RFC 8252): for tools, and for apps on
+/// The browser of the system, whose response a receiver on this machine takes (RFC 8252): for tools, and for apps on
 /// Linux.
 ///
 ///     let token = try await oauth.signIn(scopes: ["read"], using: .systemBrowser)

@@ -59,7 +59,7 @@ public final class SignInPage: Sendable {
         return request.address
     }
 
-    /// Returns whether the address has the answer to this sign-in: whether its `state` is the one that the page was
+    /// Returns whether the address has the response to this sign-in: whether its `state` is the one that the page was
     /// given. Any program and any page can open the address of a receiver.
     public func isAnswered(by address: String) -> Bool { request?.isAnswered(by: address) ?? false }
 

@@ -65,7 +65,7 @@ extension OAuth {
         return try await request.token(redirectedTo: address)
     }
 
-    /// Begins a sign-in whose answer comes later, in another request to a server of yours.
+    /// Begins a sign-in whose response comes later, in another request to a server of yours.
     ///
     /// - Parameters:
     ///   - scopes: The scopes of the token; if empty, the server's default.

@@ -46,7 +46,7 @@ extension OAuth {
     }
 }
 
-/// The answer of the endpoint that takes the parameters of a sign-in (RFC 9126, 2.2).
+/// The response of the endpoint that takes the parameters of a sign-in (RFC 9126, 2.2).
 private struct PushedAnswer: Decodable, Sendable {
     let reference: String
     /// The seconds that the reference lives; `nil` if the server does not say so.

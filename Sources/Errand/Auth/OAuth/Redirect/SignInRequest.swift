@@ -5,10 +5,10 @@ public import Foundation
 #endif
 
 extension OAuth {
-    /// A sign-in that has begun: an authorization request with PKCE (RFC 7636), and the check of its answer.
+    /// A sign-in that has begun: an authorization request with PKCE (RFC 7636), and the check of its response.
     ///
     /// A server that signs in the users of its own pages needs it: one request of the browser begins the sign-in, and
-    /// another one brings the answer. Programs that wait for the user call
+    /// another one brings the response. Programs that wait for the user call
     /// ``OAuth/signIn(scopes:using:within:parameters:pushesParameters:)``.
     ///
     ///     let request = try await oauth.signInRequest(scopes: ["read"], redirectURI: "https://example.com/signed-in")
@@ -57,7 +57,7 @@ extension OAuth {
             let proofKey: Data?
         }
 
-        /// The sign-in in a form that can be saved, so that another process can check its answer: after a restart, or
+        /// The sign-in in a form that can be saved, so that another process can check its response: after a restart, or
         /// another instance of a server. Whoever has it can finish the sign-in, so keep it like a password, with the
         /// session of the browser that began it, and remove it when it has been used: an archive does not know that.
         ///
@@ -89,7 +89,7 @@ extension OAuth {
                 demands: archive.demands, address: archive.address, pushed: nil)
         }
 
-        /// Returns whether an address has the answer to this request: whether its `state` is that of the request.
+        /// Returns whether an address has the response to this request: whether its `state` is that of the request.
         public func isAnswered(by address: String) -> Bool {
             (try? RedirectAnswer(address).value("state")) == secrets.state
         }
@@ -119,7 +119,7 @@ extension OAuth {
                 for: code, redirectURI: redirectURI, secrets: secrets, demands: demands, scopes: scopes)
         }
 
-        /// Refuses the answer of another server (RFC 9207): a user who was led to a false one must not have its code
+        /// Refuses the response of another server (RFC 9207): a user who was led to a false one must not have its code
         /// exchanged, or the code of the right one sent there. A refusal brings no code, and some servers that promise
         /// their issuer leave it out there.
         private func checkIssuer(in answer: RedirectAnswer) throws(ServiceError) {
@@ -164,7 +164,7 @@ extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
-/// The values that bind the answer of a sign-in to the program that began it.
+/// The values that bind the response of a sign-in to the program that began it.
 struct SignInSecrets: Sendable, Codable {
     /// Binds the redirect to the request.
     var state = SystemRandom.text()
