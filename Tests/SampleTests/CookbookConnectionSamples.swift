@@ -9,10 +9,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-private struct NewUser: Encodable {
-    var name: String
-}
-
 struct BodySignature: Middleware {
     let sign: @Sendable (Data) -> String
 
@@ -63,7 +59,7 @@ struct CookbookConnectionSamples {
                 200, headers: ["Content-Type": "application/vnd.api+json"], body: #"{"id": 8, "name": "Bo"}"#)
         }
         let client = testClient(network) { $0.acceptedContentTypes = accepting }
-        let invite = Endpoint<User>.post("users", body: .json(NewUser(name: "Bo")))
+        let invite = Endpoint<User>.post("users", body: .json(User(id: 9, name: "Bo")))
             .header("Content-Type", "application/vnd.api+json")
         #expect(try await client.run(invite).id == 8)
         let sent = try #require(network.sent.first).request.headers
@@ -76,8 +72,8 @@ struct CookbookConnectionSamples {
         network.on(.post, "/users", .status(204))
         let signing = BodySignature { "\($0.count) bytes" }
         let client = testClient(network) { $0.attemptMiddlewares = [signing] }
-        try await client.run(.post("users", body: .json(NewUser(name: "Bo"))))
-        #expect(network.sent.first?.request.headers["X-Signature"] == "13 bytes")
+        try await client.run(.post("users", body: .json(User(id: 9, name: "Bo"))))
+        #expect(network.sent.first?.request.headers["X-Signature"] == "20 bytes")
         let context = CallContext(.get, "friends", hasLeftOrigin: true)
         let request = HTTPRequest(method: .get, url: try HTTPURL("https://other.example.com/"))
         _ = try await signing.intercept(request, context) { request, _ in

@@ -13,6 +13,18 @@ enum Order: String, QueryValue {
     case newest, oldest
 }
 
+enum UserRoute: EndpointConvertible {
+    case user(User.ID)
+    case friends(of: User.ID)
+
+    var path: EndpointPath {
+        switch self {
+        case .user(let id): "users/\(id)"
+        case .friends(let id): "users/\(id)/friends"
+        }
+    }
+}
+
 extension ServerEnvironment {
     static let live = ServerEnvironment(name: "live", baseURL: "https://api.example.com")
     static let trial = ServerEnvironment(name: "trial", baseURL: "https://trial.example.com")
@@ -125,9 +137,34 @@ struct CookbookRequestSamples {
         let id = 7
         let user: User = try await client.run(.get("users/\(id)"))
         let added: User = try await client.run(
-            .post("users", body: .json(NewUser(name: "Bo"))))
+            .post("users", body: .json(User(id: 9, name: "Bo"))))
         try await client.run(.delete("friends/\(id)"))
         #expect(user.name == "Ann" && added.name == "Bo")
+    }
+
+    @Test("an enumeration of an API")
+    func routes() async throws {
+        network.on(.get, "/users/7", .json(#"{"id": 7, "name": "Ann"}"#))
+        network.on(.get, "/users/7/friends", .json("[]"))
+        let client = testClient(network)
+        let user: User = try await client.run(UserRoute.user(7))
+        let friends: [User] = try await client.run(UserRoute.friends(of: user.id))
+        #expect(user.name == "Ann" && friends.isEmpty)
+    }
+
+    @Test("a URL that a response contains")
+    func givenURL() async throws {
+        network.on(.get, "/users/7/profile", .json(#"{"friendsURL": "friends?of=7"}"#))
+        network.on(.get, "/friends?of=7", .json(#"[{"id": 1, "name": "Ann"}]"#))
+        let client = testClient(network)
+        let id = 7
+        struct Profile: Decodable, Sendable {
+            var friendsURL: String
+        }
+
+        let profile: Profile = try await client.run(.get("users/\(id)/profile"))
+        let friends: [User] = try await client.run(.get(url: profile.friendsURL))
+        #expect(friends.map(\.name) == ["Ann"])
     }
 
     @Test("an enumeration in a path and in a query")

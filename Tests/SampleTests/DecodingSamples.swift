@@ -101,13 +101,13 @@ struct DecodingSamples {
 
     @Test("a decoder decodes by itself")
     func alone() throws {
-        let data = Data(#"[{"id": 1, "title": "Alien"}]"#.utf8)
-        let films = try FastJSONDecoder().decode([Film].self, from: data)
-        #expect(films.map(\.title) == ["Alien"])
+        let data = Data(#"[{"id": 1, "name": "Ann"}]"#.utf8)
+        let users = try FastJSONDecoder().decode([User].self, from: data)
+        #expect(users.map(\.name) == ["Ann"])
         var shown = 0
-        func show(_ films: [Film]) { shown += films.count }
+        func show(_ users: [User]) { shown += users.count }
         do {
-            try show(FastJSONDecoder().decode([Film].self, from: data))
+            try show(FastJSONDecoder().decode([User].self, from: data))
         } catch DecodingError.dataCorrupted(let context) {
             let fault = context.underlyingError as? JSONFault
             print(fault?.description ?? context.debugDescription)

@@ -56,10 +56,6 @@ private func query(_ page: Int) -> QueryItems {
     return query
 }
 
-struct MoviePage: Decodable, Sendable {
-    var results: [String]
-}
-
 /// In here, for one of the example services has a type of the same name.
 private enum OwnRoute {
     enum MovieRoute: EndpointConvertible {
@@ -80,9 +76,13 @@ private enum OwnRoute {
         }
     }
 
-    static func route(_ client: APIClient) async throws -> MoviePage {
+    static func route(_ client: APIClient) async throws -> [String] {
+        struct MoviePage: Decodable, Sendable {
+            var titles: [String]
+        }
+
         let page: MoviePage = try await client.run(MovieRoute.popular(page: 1))
-        return page
+        return page.titles
     }
 }
 
@@ -131,8 +131,8 @@ struct DocCommentSamples {
     @Test("a route turns into a call")
     func movies() async throws {
         let network = scripted()
-        network.on(.get, "/popular?page=1") { .json(#"{"results": ["Metropolis"]}"#) }
-        #expect(try await OwnRoute.route(testClient(network)).results == ["Metropolis"])
+        network.on(.get, "/popular?page=1") { .json(#"{"titles": ["Metropolis"]}"#) }
+        #expect(try await OwnRoute.route(testClient(network)) == ["Metropolis"])
     }
 
     @Test("a scripted transport answers one reply after the other")

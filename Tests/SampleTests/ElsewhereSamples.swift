@@ -3,10 +3,6 @@ import ErrandTestSupport
 import ErrandTesting
 import Testing
 
-private struct NewUser: Codable, Sendable {
-    var name: String
-}
-
 @Suite("Coming from elsewhere")
 struct ElsewhereSamples {
     private let network = scripted()
@@ -19,10 +15,20 @@ struct ElsewhereSamples {
         let id = 7
         let user: User = try await client.run(.get("users/\(id)"))
         let added: User = try await client.run(
-            .post("users", body: .json(NewUser(name: "Bo"))))
+            .post("users", body: .json(User(id: 9, name: "Bo"))))
         #expect(user == User(id: 7, name: "Ann"))
         #expect(added == User(id: 8, name: "Bo"))
-        #expect(network.sent.last.map { String(decoding: $0.body, as: UTF8.self) } == #"{"name":"Bo"}"#)
+        #expect(network.sent.last.map { String(decoding: $0.body, as: UTF8.self) } == #"{"id":9,"name":"Bo"}"#)
+    }
+
+    @Test("a test needs no network")
+    func script() async throws {
+        let network = ScriptedTransport()
+        network.on(.get, "/users/7/friends?sort=name") {
+            .json(#"{"users": [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bo"}]}"#)
+        }
+        let client = APIClient("https://api.test") { $0.transport = network }
+        #expect(try await client.run(.friends(of: 7)).map(\.name) == ["Ann", "Bo"])
     }
 
     @Test("an idempotent call is tried again by itself")

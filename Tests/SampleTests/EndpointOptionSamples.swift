@@ -10,6 +10,11 @@ private func accepting(_ id: Int, _ client: APIClient) async throws -> Photo? {
     return photo
 }
 
+private func user(_ id: Int, _ client: APIClient) async throws -> User? {
+    let user = try await client.run(Endpoint<User?>.get("users/\(id)").accepting(404))
+    return user
+}
+
 private func redirects() async throws -> String? {
     let client = APIClient("https://api.example.com") {
         $0.redirects = .following { !$0.leavesOrigin }

@@ -18,11 +18,13 @@ extension Endpoint where Response == [User] {
 }
 
 extension Endpoint where Response == User {
-    static func invite(_ name: String) -> Self {
-        .post("friends", body: .json(["name": name])).idempotencyKey(.unique)
-    }
-
     static func signUp(_ name: String) -> Self {
         .post("users", body: .json(["name": name])).authentication(.none)
+    }
+}
+
+extension Endpoint where Response == User {
+    static func invite(_ name: String) -> Self {
+        .post("friends", body: .json(["name": name])).idempotencyKey(.unique)
     }
 }

@@ -87,12 +87,12 @@ struct FrontDoorSamples {
     func running() async throws {
         let network = scripted()
         network.on(.delete, "/7", .status(204), .status(204))
-        network.on(.get, "/popular", .json(#"{"results": ["x"]}"#))
+        network.on(.get, "/popular", .json(#"["x"]"#))
         let client = testClient(network)
         try await client.run(.delete("7"))
         try await client.run(FilmRoute.forget(id: 7))
-        let page: MoviePage = try await client.run(FilmRoute.popular(page: 1))
-        #expect(page.results == ["x"])
+        let titles: [String] = try await client.run(FilmRoute.popular(page: 1))
+        #expect(titles == ["x"])
         #expect(network.sent.map(\.request.url.target) == ["/7", "/7", "/popular?page=1"])
     }
 

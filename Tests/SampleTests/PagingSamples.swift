@@ -14,14 +14,14 @@ struct FilmPage: Codable, Sendable {
     var totalPages: Int
 }
 
+extension Endpoint where Response == FilmPage {
+    static var popular: Self { .get("popular") }
+}
+
 struct PinPage: Codable, Sendable {
     var items: [Film]
     var nextCursor: String?
     var next: String?
-}
-
-extension Endpoint where Response == FilmPage {
-    static var popular: Self { .get("popular") }
 }
 
 extension Endpoint where Response == PinPage {
