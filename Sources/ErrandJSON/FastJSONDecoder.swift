@@ -9,7 +9,7 @@ public import Foundation
 ///
 /// It is the decoder of Errand's client unless you set another one, and can be used alone:
 ///
-///     let films = try FastJSONDecoder().decode([Film].self, from: data)
+///     let users = try FastJSONDecoder().decode([User].self, from: data)
 ///
 /// It is a value: a copy has strategies of its own, and tasks may share one. Like `JSONDecoder`, it reads UTF-8 with or
 /// without a byte order mark, UTF-16 and UTF-32; it ignores a comma at the end of an array or object; of members with

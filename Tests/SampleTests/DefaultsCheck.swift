@@ -106,7 +106,7 @@ extension DefaultsCheck {
             "memory beside a cache on a disk", "16 MiB", "Errand/Cache/SplitCacheStore.swift",
             "private static let memoryLimit = 16 << 20"),
         Limit(
-            "structure of a JSON document", "512 levels", "ErrandJSON/JSONParser.swift",
+            "limits of ``FastJSONDecoder``", "512 levels", "ErrandJSON/JSONParser.swift",
             "private static let deepest = 512"),
         Limit(
             "JSON of an error that is read", "1 MiB", "Errand/Client/ErrorBody.swift",

@@ -1,10 +1,11 @@
 /// How much of a body has been sent or received.
 public struct TransferProgress: Sendable, Hashable {
-    /// The number of bytes so far. Within a send, it never goes back.
+    /// The number of bytes so far. It goes back only when ``attempt`` grows.
     public let bytes: Int
     /// The number of bytes in the whole body; `nil` if it is not known.
     public let total: Int?
-    /// The number of the send, from 1. A retry, a replay after a 401 and a redirect send a body again.
+    /// For an upload, the number of the send, from 1: a retry, a replay after a 401 and a redirect send the body again.
+    /// For a download, the number of the attempt, from 1.
     public let attempt: Int
 
     /// Creates a value, for a preview or a test of your own.
