@@ -114,7 +114,7 @@ struct AuthenticationSamples {
 }
 
 extension Endpoint where Response == NoContent {
-    fileprivate static func revoke(_ token: Token) -> Self {
-        .post("revoke", body: .form(["token": token.refreshToken ?? token.accessToken])).authentication(.none)
+    static func revoke(_ token: Token) -> Self {
+        .post("revoke", body: .form(["token": token.refreshToken])).authentication(.none)
     }
 }

@@ -66,9 +66,9 @@ private func compare(_ published: String) async throws -> Bool {
 
 private func signed(_ client: APIClient, _ report: Int) async throws {
     let storage = APIClient("https://storage.example.com")
-    let report = try await storage.download(
+    let file = try await storage.download(
         asking: { .get(url: try await client.run(.address(of: report))) }, to: "report.pdf")
-    _ = report
+    print(file.bytes)
 }
 
 private struct Bar {

@@ -2,6 +2,10 @@ import Foundation
 import Testing
 
 /// Checks that the samples of the documentation are compiled in this target.
+///
+/// Each block of Swift in README, in an article and in a documentation comment has to stand in a file of this target,
+/// line by line, so the compiler has seen it and a test can run it. That says nothing about the names in it, which the
+/// file may take from anywhere. `PageCheck` does: it compiles each page alone, with the names of `PageNames`.
 @Suite("Samples")
 struct SampleCheck {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

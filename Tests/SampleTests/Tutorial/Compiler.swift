@@ -54,6 +54,16 @@ struct Compiler {
         return try await compile(["Program.swift"], ["-typecheck"] + isolation + modules)
     }
 
+    /// Returns the compiler's errors for the samples of a page; empty if they compile. Warnings do not count, because a
+    /// sample need not use all that it declares.
+    func errors(ofPage program: String) async throws -> String {
+        try Data(program.utf8).write(to: folder.appending(path: "Page.swift"))
+        let arguments = ["-swift-version", "6", "-typecheck", "-suppress-warnings"] + modules + ["Page.swift"]
+        let (status, said) = try await run(arguments)
+        guard status != 0 else { return "" }
+        return said.isEmpty ? "swiftc ended with \(status)" : String(decoding: said, as: UTF8.self)
+    }
+
     /// Returns the compiler's errors for a program that imports the library and modules, each of one file; empty if all
     /// of them compile.
     func problems(of program: URL, importing imports: [URL]) async throws -> String {
