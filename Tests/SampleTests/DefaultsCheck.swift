@@ -181,6 +181,9 @@ extension DefaultsCheck {
         Limit(
             "pause of HTTP/3 after a failure, libcurl", "up to a day", "Errand/Transport/Curl/CurlHTTP3.swift",
             "private static let longestPause = Duration.seconds(86_400)"),
+        Limit(
+            "the address of a host, libcurl", "60 s", "Errand/Transport/Curl/CurlLookups.swift",
+            "private static var memory: Duration { .seconds(60) }"),
         Limit("origins that want HTTP/1.1, libcurl", "64", "CCurl/origins.h", "enum { CCURL_ORIGINS = 64 };"),
         Limit("codings of a body, libcurl", "| 5,", "CCurl/decoder.c", "#define MOST_CODINGS 5"),
         Limit(

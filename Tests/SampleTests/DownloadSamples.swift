@@ -65,9 +65,10 @@ private func compare(_ published: String) async throws -> Bool {
 }
 
 private func signed(_ client: APIClient, _ report: Int) async throws {
+private func signed(_ client: APIClient) async throws {
     let storage = APIClient("https://storage.example.com")
     let file = try await storage.download(
-        asking: { .get(url: try await client.run(.address(of: report))) }, to: "report.pdf")
+        asking: { .get(url: try await client.run(Endpoint<String>.get("reports/7/address"))) }, to: "report.pdf")
     print(file.bytes)
 }
 

@@ -105,11 +105,6 @@ struct PageNames {
             name: String
             page: Int
             """),
-        "DownloadingFiles.md": PageNames(
-            """
-            report: Int
-            extension Endpoint where Response == String { static func address(of report: Int) -> Self { given() } }
-            """),
         "EncodingAndDecoding.md": PageNames(
             """
             data: Data
