@@ -49,8 +49,8 @@ public struct OAuth: Sendable {
     /// What the authorization server says about itself; `nil` if only its token endpoint is known.
     public var metadata: ServerMetadata? { server.metadata }
 
-    /// Creates a client for a token endpoint. If a parameter is missing, the first request fails with `.invalidRequest`
-    /// and sends nothing.
+    /// Creates the requests of an app for a token endpoint. If a parameter is missing, the first request fails with
+    /// `.invalidRequest` and sends nothing.
     ///
     /// - Parameters:
     ///   - server: A client of the authorization server.
@@ -71,7 +71,7 @@ public struct OAuth: Sendable {
             parameters: parameters)
     }
 
-    /// Creates a client for a server whose endpoints you know.
+    /// Creates the requests of an app for a server whose endpoints you know.
     ///
     ///     let github = OAuth.ServerMetadata(
     ///         authorizationEndpoint: "https://github.com/login/oauth/authorize",
@@ -101,8 +101,7 @@ public struct OAuth: Sendable {
         self.parameters = parameters
     }
 
-    /// Returns the same client, whose tokens are bound to a key (DPoP, RFC 9449): a stolen token is useless without the
-    /// key.
+    /// Returns a copy whose tokens are bound to a key (DPoP, RFC 9449): a stolen token is useless without the key.
     ///
     ///     let oauth = try await OAuth.discover("https://login.example.com", client: .public(id: "app"))
     ///         .bindingTokens(to: SigningKey())
