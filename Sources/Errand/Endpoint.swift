@@ -129,13 +129,13 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// Returns the same call with the members of that value as parameters of the query.
     ///
     ///     struct Filter: Encodable, Sendable {
-    ///         var author: User.ID?
+    ///         var friendOf: User.ID?
     ///         var tags: [String] = []
     ///     }
     ///
-    ///     let posts = Endpoint<[Post]>.get("posts").query(Filter(tags: ["swift", "linux"]))
+    ///     let found = Endpoint<[User]>.get("users").query(Filter(tags: ["swift", "linux"]))
     ///
-    /// A `nil` is left out, a list repeats its name, and a member of an inner object is `author[name]`. If the client's
+    /// A `nil` is left out, a list repeats its name, and a member of an inner object is `filter[name]`. If the client's
     /// encoder is a `JSONEncoder`, it determines the format of names and dates. A parameter of the endpoint's ``query``
     /// replaces one with the same name. A value that cannot be encoded, or has no members, makes the call fail with
     /// `.invalidRequest`.

@@ -64,7 +64,6 @@ private func compare(_ published: String) async throws -> Bool {
     return isCurrent
 }
 
-private func signed(_ client: APIClient, _ report: Int) async throws {
 private func signed(_ client: APIClient) async throws {
     let storage = APIClient("https://storage.example.com")
     let file = try await storage.download(

@@ -2,8 +2,8 @@
 ///
 ///     let page = try await Deadline(after: .milliseconds(800)).run {
 ///         async let friends = users.run(.friends(of: id))
-///         async let posts = feed.run(Endpoint<[Post]>.get("posts"))
-///         return try await (friends, posts)
+///         async let news = feed.run(Endpoint<[String]>.get("news"))
+///         return try await (friends, news)
 ///     }
 ///
 /// A call that is not over when the limit has passed ends with `.timedOut`, as with a deadline of its own; of the two,

@@ -31,10 +31,12 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
 
     /// Creates a failure from the error of a decoder, for values that you decode yourself.
     ///
-    ///     do {
-    ///         return try JSONDecoder().decode(Invoice.self, from: data)
-    ///     } catch {
-    ///         throw .decodingFailed(DecodingFailure(error, decoding: Invoice.self, from: data))
+    ///     func user(in data: Data) throws(ServiceError) -> User {
+    ///         do {
+    ///             return try JSONDecoder().decode(User.self, from: data)
+    ///         } catch {
+    ///             throw .decodingFailed(DecodingFailure(error, decoding: User.self, from: data))
+    ///         }
     ///     }
     ///
     /// Text that may be secret by its name is masked.

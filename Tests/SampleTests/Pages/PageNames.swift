@@ -55,8 +55,11 @@ struct PageNames {
             """),
         "CancellationAndTime.md": PageNames(
             """
+            feed: APIClient
+            id: Int
             me: User
             text: String
+            users: APIClient
             extension Endpoint where Response == [User] { static func users(named: String) -> Self { given() } }
             """),
         "ComingFromElsewhere.md": PageNames(
@@ -92,6 +95,12 @@ struct PageNames {
             var more: PagePosition?
             func advice(on error: ServiceError) -> String? { given() }
             func mark(_ field: String, _ text: String) {}
+            """),
+        "Concurrency.md": PageNames(
+            """
+            ids: [Int]
+            names: [String]
+            total: Int
             """),
         "Cookies.md": PageNames(
             """
@@ -147,6 +156,10 @@ struct PageNames {
             me: User
             func show(message: String) {}
             """),
+        "RateLimiting.md": PageNames(
+            """
+            name: String
+            """),
         "ReadingLists.md": PageNames(
             """
             byNumber: Paging<FilmPage>
@@ -157,6 +170,7 @@ struct PageNames {
             """),
         "ReceivingEvents.md": PageNames(
             """
+            var isLive: Bool
             var messages: [Message]
             var problem: String?
             struct Message: Decodable, Sendable { var text: String }
