@@ -9,7 +9,8 @@ struct OnlineCheck: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        if !request.url.origin.isLoopback, !connectivity() { try await waitForNetwork(context.transmission) }
+        let isAsked = connectivity.coversLoopback || !request.url.origin.isLoopback
+        if isAsked, !connectivity() { try await waitForNetwork(context.transmission) }
         return try await next(request, context)
     }
 

@@ -70,11 +70,27 @@ import Testing
         #expect(error?.debugDescription.contains("negative wait") == true)
     }
 
-    @Test("this machine itself can always be called", arguments: ["127.0.0.1", "localhost", "[::1]", "127.9.9.9:8080"])
+    @Test(
+        "the system's check is not asked for this machine itself, and a check of one's own is",
+        arguments: ["127.0.0.1", "localhost", "[::1]", "127.9.9.9:8080"])
     func loopback(host: String) async throws {
-        let client = client { $0.environment = ServerEnvironment(name: "local", baseURL: "http://\(host)") }
-        let answer: Int = try await client.run(.get("x"))
+        func local(_ connectivity: Connectivity) -> APIClient {
+            client {
+                $0.environment = ServerEnvironment(name: "local", baseURL: "http://\(host)")
+                $0.connectivity = connectivity
+            }
+        }
+        let answer: Int = try await local(Connectivity(coversLoopback: false) { false }).run(.get("x"))
         #expect(answer == 1)
+        await #expect(throws: ServiceError.noInternetConnection) {
+            let _: Int = try await local(Connectivity { false }).run(.get("x"))
+        }
+        #expect(network.sent.count == 1)
+    }
+
+    @Test("the check of the system, and what transports pass on of it, says nothing about this machine")
+    func system() {
+        #expect(!Connectivity.system.coversLoopback && Connectivity { false }.coversLoopback)
     }
 
     @Test("each attempt checks anew: a network that is lost ends the retries")
