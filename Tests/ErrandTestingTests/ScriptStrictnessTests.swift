@@ -107,7 +107,7 @@ import Testing
                 ScriptedReply.status(500).always
             }
             network.on(.post, "/b", .status(200))
-            network.on(.post, "/c") { _ in HTTPResponse(status: 200) }
+            network.on(.post, "/c") { _ in .status(200) }
             _ = try await network.answer(.get, "https://api.test/a")
         }
         #expect(
@@ -184,9 +184,9 @@ import Testing
 
     @Test("onAny gets the request, for a number of requests or for all")
     func any() async throws {
-        network.onAny(times: 1) { _ in HTTPResponse(status: 201) }
+        network.onAny(times: 1) { _ in .status(201) }
         network.onAny { request in
-            HTTPResponse(status: request.method == .get ? 200 : 405)
+            .status(request.method == .get ? 200 : 405)
         }
         #expect(try await network.answer(.get, "\(base)/a").status == 201)
         #expect(try await network.answer(.get, "\(base)/b").status == 200)

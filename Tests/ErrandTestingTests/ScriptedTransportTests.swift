@@ -41,7 +41,7 @@ import Testing
             if !isLate { ScriptedReply.status(500) } else { ScriptedReply.status(202) }
             for status in 203...204 { ScriptedReply.status(status) }
         }
-        network.on(.get, "/never", times: 0, answering: { _ in HTTPResponse(status: 200) })
+        network.on(.get, "/never", times: 0, answering: { _ in .status(200) })
         var statuses: [Int] = []
         for _ in 0..<4 { statuses.append(try await network.answer(.get, "\(base)/a").status) }
         #expect(statuses == [201, 202, 203, 204])
@@ -128,7 +128,7 @@ import Testing
             ScriptedReply.encoding(User(name: "Ann"), status: 201)
             ScriptedReply.response(HTTPResponse(status: 200, body: .stream(chunks)))
         }
-        network.on(.put, "/b", times: 1, answering: { HTTPResponse(status: $0.method == .put ? 299 : 500) })
+        network.on(.put, "/b", times: 1, answering: { .status($0.method == .put ? 299 : 500) })
         await #expect(throws: Odd()) { _ = try await network.answer(.get, "\(base)/a") }
         #expect(try await network.answer(.get, "\(base)/a").text == #"{"name":"Ann"}"#)
         #expect(try await network.answer(.get, "\(base)/a").text == "one two")

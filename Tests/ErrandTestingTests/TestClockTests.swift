@@ -93,7 +93,7 @@ import Testing
             running.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
             usleep(200)
             running.update { $0.now -= 1 }
-            return HTTPResponse(status: 204)
+            return .status(204)
         }
         let client = testClient(network, clock)
         try await withThrowingTaskGroup(of: Void.self) { calls in

@@ -31,12 +31,12 @@ struct CalendarServerTests {
     @Test("each user's expired token is refreshed once, and the limit of the server holds")
     func everybody() async throws {
         logins.on(.post, "/token") { _ in
-            HTTPResponse(status: 200, body: .bytes(Data(#"{"access_token": "new", "token_type": "Bearer"}"#.utf8)))
+            .status(200, body: #"{"access_token": "new", "token_type": "Bearer"}"#)
         }
         network.on(.get, "/events") { request in
-            HTTPResponse(
-                status: request.headers["Authorization"] == "Bearer new" ? 200 : 400,
-                headers: ["Content-Type": "application/json"], body: .bytes(Data(#"[{"title": "Tea"}]"#.utf8)))
+            .status(
+                request.headers["Authorization"] == "Bearer new" ? 200 : 400,
+                headers: ["Content-Type": "application/json"], body: #"[{"title": "Tea"}]"#)
         }
         await signIn(Self.users, until: clock.date)
         let server = server

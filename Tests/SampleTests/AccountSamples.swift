@@ -69,9 +69,7 @@ struct AccountSamples {
     private func accounts() async throws -> SignedInAccounts {
         server.serve(on: network)
         network.on(.get, "https://api.example.com/me") { request in
-            HTTPResponse(
-                status: 200, headers: ["Content-Type": "text/plain"],
-                body: .bytes(Data((request.headers["Authorization"] ?? "").utf8)))
+            .status(200, headers: ["Content-Type": "text/plain"], body: (request.headers["Authorization"] ?? ""))
         }
         let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { [network] in
             $0.transport = network

@@ -39,14 +39,35 @@ struct CompilerMessageTests {
             ),
         ])
     func messages(code: String, expected: String) async throws {
+        let found = try await problems(of: "\(Self.start)\(code)\n}\n")
+        #expect(found.isEmpty == expected.isEmpty && (found.isEmpty || found.contains(expected)), "\(found)")
+        #expect(!found.contains("'NoContent' to"))
+    }
+
+    @Test(
+        "replies of a script that the compiler reads as one are named", .enabled(if: Compiler.program != nil),
+        arguments: [
+            (".status(503)\n.json(\"[]\")", "separate replies with commas"),
+            (".json(\"[]\")\n.status(503).after(.seconds(1))", "separate replies with commas"),
+            (".silence\n.failure(.reset)", "separate replies with commas"),
+            // And what is right compiles.
+            (".status(503).after(.seconds(1))", ""),
+            (".status(503);\n.json(\"[]\")", ""),
+            ("ScriptedReply.status(503)\nif true { ScriptedReply.json(\"[]\") }", ""),
+        ])
+    func replies(code: String, expected: String) async throws {
+        let start = "import ErrandSimulation\nfunc example(_ network: ScriptedTransport) {\n"
+        let found = try await problems(of: "\(start)network.on(.get, \"/x\") {\n\(code)\n}\n}\n")
+        #expect(found.isEmpty == expected.isEmpty && (found.isEmpty || found.contains(expected)), "\(found)")
+    }
+
+    private func problems(of code: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "messages-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // A temporary folder that cannot be removed is no reason to fail.
         defer { try? FileManager.default.removeItem(at: folder) }
         let compiler = try Compiler(try #require(Compiler.program), in: folder)
-        let found = try await compiler.problems(of: "\(Self.start)\(code)\n}\n")
-        #expect(found.isEmpty == expected.isEmpty && (found.isEmpty || found.contains(expected)), "\(found)")
-        #expect(!found.contains("'NoContent' to"))
+        return try await compiler.problems(of: code)
     }
 }
 #endif

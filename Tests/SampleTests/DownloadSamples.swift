@@ -95,7 +95,8 @@ private func comments(_ client: APIClient) async throws {
     _ = file
 }
 
-private func comments(_ server: LoopbackServer, _ content: Data) {
+private func comments(_ server: LoopbackServer, _ network: ScriptedTransport, _ content: Data) {
     let file = LoopbackFile(content, headers: ["ETag": "\"v1\""])
     server.on(.get, "/app.zip") { file.reply(to: $0) }
+    network.on(.get, "/app.zip") { file.reply(to: $0) }
 }

@@ -37,7 +37,7 @@ struct PagingSamples {
             let page = request.url.query == "page=2" ? [3, 4] : [1, 2]
             let films = page.map { Film(id: $0, title: "\($0)") }
             let body = try JSONEncoder().encode(FilmPage(results: films, totalPages: 2))
-            return HTTPResponse(status: 200, body: .bytes(body))
+            return .status(200, body: body)
         }
         return network
     }

@@ -160,7 +160,8 @@ struct SignInSamples {
         let token = try await oauth.signIn(using: server.browser)
         #expect(token.type == "Bearer")
         network.on(.get, "https://api.test/me") { request in
-            server.refusal(of: request) ?? HTTPResponse(status: 204)
+            guard let refusal = server.refusal(of: request) else { return .status(204) }
+            return .response(refusal)
         }
         let tokens = TokenStore()
         await tokens.signIn(token)

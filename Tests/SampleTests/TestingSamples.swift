@@ -45,13 +45,34 @@ struct TestingSamples {
             .status(503, headers: ["Retry-After": "2"]),
             .encoding([User(id: 1, name: "Ann")]).after(.milliseconds(80)))
         network.on(.post, "/friends") { request in
-            HTTPResponse(status: request.headers["Idempotency-Key"] == nil ? 400 : 204)
+            request.headers["Idempotency-Key"] == nil ? .status(400) : .status(204).after(.seconds(1))
         }
         let clock = TestClock()
         let client = testClient(network, clock)
         let attempts = try await clock.run { try await client.reply(to: .friends).attempts }
         #expect(attempts == 3)
         try network.verify()
+    }
+
+    @Test("a script with a loop, and one with conditions")
+    func builder() async throws {
+        let network = scripted()
+        network.on(.get, "/friends") {
+            for _ in 0..<2 { ScriptedReply.status(503) }
+            ScriptedReply.json("[]")
+        }
+        let isSlow = true
+        network.on(.get, "/friends") {
+            ScriptedReply.failure(.refused)
+            if isSlow { ScriptedReply.status(503) }
+            ScriptedReply.json("[]")
+        }
+        let clock = TestClock()
+        let client = testClient(network, clock)
+        let attempts = try await clock.run {
+            try await [client.reply(to: .friends).attempts, client.reply(to: .friends).attempts]
+        }
+        #expect(attempts == [3, 3])
     }
 
     @Test("streams, events and slow bodies")

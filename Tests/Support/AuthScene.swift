@@ -22,7 +22,7 @@ package struct AuthScene: Sendable {
         self.server = server
         let tokens = TokenStore(persistence: disk, time: clock) { try await server.refresh($0) }
         self.tokens = tokens
-        if answering { network.on(.get, "/me") { server.answer($0) } }
+        if answering { network.on(.get, "/me") { .response(server.answer($0)) } }
         client = testClient(network, clock) {
             $0.tokens = tokens
             configure(&$0)

@@ -5,10 +5,12 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A file that a `LoopbackServer` serves, whole or in part, as RFC 9110 says of ranges and conditions.
+/// A file that a `LoopbackServer` or a `ScriptedTransport` serves, whole or in part, as RFC 9110 says of ranges and
+/// conditions.
 ///
 ///     let file = LoopbackFile(content, headers: ["ETag": "\"v1\""])
 ///     server.on(.get, "/app.zip") { file.reply(to: $0) }
+///     network.on(.get, "/app.zip") { file.reply(to: $0) }
 ///
 /// A reply can go wrong like any other: `file.reply(to: $0).cut(.inBody(1000), by: .reset)`.
 public struct LoopbackFile: Sendable {
@@ -32,24 +34,35 @@ public struct LoopbackFile: Sendable {
 
     /// Returns the response to a request: the whole file, the part that is asked for, or 416.
     public func reply(to request: LoopbackRequest) -> LoopbackReply {
+        let (status, fields, body) = response(to: request.headers)
+        return .status(status, headers: fields, body: body)
+    }
+
+    /// Returns the same response as a reply of a ``ScriptedTransport``.
+    public func reply(to request: HTTPRequest) -> ScriptedReply {
+        let (status, fields, body) = response(to: request.headers)
+        return .status(status, headers: fields, body: body)
+    }
+
+    private func response(to request: HTTPHeaders) -> (status: Int, headers: HTTPHeaders, body: Data) {
         var fields = headers
-        guard acceptsRanges else { return .status(200, headers: fields, body: content) }
+        guard acceptsRanges else { return (200, fields, content) }
         fields["Accept-Ranges"] = "bytes"
-        guard let text = request.headers["Range"], isUnchanged(request), let (first, last) = Self.range(text) else {
-            return .status(200, headers: fields, body: content)
+        guard let text = request["Range"], isUnchanged(request), let (first, last) = Self.range(text) else {
+            return (200, fields, content)
         }
         guard first < content.count, first <= last ?? .max else {
             fields["Content-Range"] = "bytes */\(content.count)"
-            return .status(416, headers: fields)
+            return (416, fields, Data())
         }
         let end = min(last ?? .max, content.count - 1) + 1
         fields["Content-Range"] = "bytes \(first)-\(end - 1)/\(content.count)"
-        return .status(206, headers: fields, body: content.dropFirst(first).prefix(end - first))
+        return (206, fields, content.dropFirst(first).prefix(end - first))
     }
 
     /// Whether the condition of the request holds, if it has one.
-    private func isUnchanged(_ request: LoopbackRequest) -> Bool {
-        guard let condition = request.headers["If-Range"] else { return true }
+    private func isUnchanged(_ request: HTTPHeaders) -> Bool {
+        guard let condition = request["If-Range"] else { return true }
         // Weak tags are never equal here (RFC 9110, 13.1.5).
         if condition.hasPrefix("\"") { return condition == headers["ETag"] }
         return condition == headers["Last-Modified"]

@@ -104,6 +104,20 @@ extension LoopbackReply {
         return LoopbackReply(head: head(status, fields), [.write(body)])
     }
 
+    /// Creates a response with a status, header fields and a text as its body.
+    public static func status(_ status: Int, headers: HTTPHeaders = [:], body: String) -> LoopbackReply {
+        .status(status, headers: headers, body: Data(body.utf8))
+    }
+
+    /// Creates a response with that value, encoded as JSON; a 500 that says so if it cannot be encoded.
+    public static func encoding(_ value: some Encodable, status: Int = 200) -> LoopbackReply {
+        do {
+            return json(String(decoding: try JSONEncoder().encode(value), as: UTF8.self), status: status)
+        } catch {
+            return .status(500, body: "the reply cannot be encoded: \(error)")
+        }
+    }
+
     /// Creates a response with that JSON text.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> LoopbackReply {
         var fields = headers

@@ -1,8 +1,8 @@
 public import Errand
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 /// The response of a `ScriptedTransport` to one request, or its failure.
@@ -11,25 +11,7 @@ public struct ScriptedReply: Sendable {
         case response(HTTPResponse)
         case error(any Error)
         case silence
-        case handler(@Sendable (HTTPRequest) async throws -> HTTPResponse)
-
-        /// The result, if it needs no time.
-        var atOnce: Result<HTTPResponse, any Error>? {
-            switch self {
-            case .response(let response): .success(response)
-            case .error(let error): .failure(error)
-            case .silence, .handler: nil
-            }
-        }
-
-        /// Returns the response, or throws the error.
-        func inTime(for request: HTTPRequest, by time: any TimeSource) async throws -> HTTPResponse {
-            if let atOnce { return try atOnce.get() }
-            if case .handler(let handler) = self { return try await handler(request) }
-            let purpose = Alarm.Purpose.sleeper("a scripted silence")
-            try await time.sleep(until: .distantFuture, for: purpose, in: CallScope())
-            throw ServiceError.cancelled
-        }
+        case handler(@Sendable (HTTPRequest) async throws -> ScriptedReply)
     }
 
     var outcome: Outcome
@@ -58,7 +40,17 @@ public struct ScriptedReply: Sendable {
 
     /// Creates a response with that status and that text as its body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:], body: String = "") -> ScriptedReply {
-        .response(HTTPResponse(status: status, headers: headers, body: .bytes(Data(body.utf8))))
+        .status(status, headers: headers, body: Data(body.utf8))
+    }
+
+    /// Creates a response with that status and those bytes as its body.
+    public static func status(_ status: Int, headers: HTTPHeaders = [:], body: Data) -> ScriptedReply {
+        .response(HTTPResponse(status: status, headers: headers, body: .bytes(body)))
+    }
+
+    /// Creates a redirect to that location, which is written as given.
+    public static func redirect(_ status: Int = 302, to location: String) -> ScriptedReply {
+        .status(status, headers: ["Location": location])
     }
 
     /// Creates a reply with that response, whose body may be a stream.
@@ -79,7 +71,7 @@ public struct ScriptedReply: Sendable {
     /// No response at all, until the send is stopped.
     public static let silence = ScriptedReply(outcome: .silence)
 
-    /// Returns the same reply after a delay in the client's time.
+    /// Returns the same reply after a delay in the client's time, from the moment of the request.
     public func after(_ delay: Duration) -> ScriptedReply {
         with { $0.delay = delay }
     }
@@ -94,6 +86,37 @@ public struct ScriptedReply: Sendable {
         with { $0.count = nil }
     }
 
+    /// Returns the response to a request that came at `arrival`, or throws the error.
+    func response(to request: HTTPRequest, at arrival: Instant, by time: any TimeSource) async throws -> HTTPResponse {
+        // From the moment of the request: a test may advance the clock as soon as it knows of the request.
+        let start = arrival.advanced(by: delay)
+        if delay > .zero { try await time.sleep(until: start, for: .sleeper("a scripted delay"), in: CallScope()) }
+        switch outcome {
+        case .response(var response):
+            if let body { response.body = body.body(from: start, by: time) }
+            return response
+        case .error(let error): throw error
+        case .silence:
+            let purpose = Alarm.Purpose.sleeper("a scripted silence")
+            try await time.sleep(until: .distantFuture, for: purpose, in: CallScope())
+            throw ServiceError.cancelled
+        case .handler(let handler):
+            return try await handler(request).response(to: request, at: start, by: time)
+        }
+    }
+
+    /// Returns the result for a request that came at `arrival`, if it needs no time.
+    func atOnce(at arrival: Instant, by time: any TimeSource) -> Result<HTTPResponse, any Error>? {
+        guard delay <= .zero else { return nil }
+        switch outcome {
+        case .response(var response):
+            if let body { response.body = body.body(from: arrival, by: time) }
+            return .success(response)
+        case .error(let error): return .failure(error)
+        case .silence, .handler: return nil
+        }
+    }
+
     func with(_ change: (inout ScriptedReply) -> Void) -> ScriptedReply {
         var copy = self
         change(&copy)
@@ -101,7 +124,18 @@ public struct ScriptedReply: Sendable {
     }
 }
 
-/// Builds a list of replies, one per line.
+/// Builds a list of replies.
+///
+/// A line that begins with a dot continues the line before it, so several replies are separated by semicolons, or begin
+/// with the name of their type:
+///
+///     network.on(.get, "/friends") {
+///         ScriptedReply.failure(.refused)
+///         if isSlow { ScriptedReply.status(503) }
+///         ScriptedReply.json("[]")
+///     }
+///
+/// A list without conditions is shorter with commas: `network.on(.get, "/friends", .status(503), .json("[]"))`.
 @resultBuilder
 public enum ScriptBuilder {
     /// One reply.

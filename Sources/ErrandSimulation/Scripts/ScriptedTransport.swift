@@ -115,19 +115,10 @@ public final class ScriptedTransport: Transport {
             if state.withLock({ $0.reported.insert(failure.nearestScript).inserted }) { report(failure) }
             throw ServiceError.transport(TransportFailure(.unsupported, failure.description))
         }
-        // From the moment of the request: a test may advance the clock as soon as it knows of the request.
-        let start = now.advanced(by: reply.delay)
-        var response: HTTPResponse
-        if reply.delay == .zero, let outcome = reply.outcome.atOnce {
-            response = try outcome.get()
-        } else {
-            response = try await context.scope.result(of: {
-                try await context.time.sleep(until: start, for: .sleeper("a scripted delay"), in: CallScope())
-                return try await reply.outcome.inTime(for: request, by: context.time)
-            }).get()
-        }
-        if let body = reply.body { response.body = body.body(from: start, by: context.time) }
-        return response
+        if let outcome = reply.atOnce(at: now, by: context.time) { return try outcome.get() }
+        return try await context.scope.result(of: {
+            try await reply.response(to: request, at: now, by: context.time)
+        }).get()
     }
 
     /// Does nothing: there are no connections.

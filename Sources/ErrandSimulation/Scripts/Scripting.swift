@@ -9,7 +9,7 @@ extension ScriptedTransport {
     ///   - headers: Headers that the request must have, among others.
     ///   - body: The body that the request must have; `nil` for any.
     ///   - queryOrderMatters: Whether the parameters of the query must come in the order of `path`.
-    ///   - replies: The replies, one per line.
+    ///   - replies: The replies; see ``ScriptBuilder``.
     ///   - file: The file of the script, for failures.
     ///   - line: The line of the script, for failures.
     @discardableResult
@@ -46,7 +46,7 @@ extension ScriptedTransport {
                 replies, at: TestFailure.Location(file: file, line: line)))
     }
 
-    /// Responds to `count` requests with that method and path, or to any number of them, with the closure's response.
+    /// Responds to `count` requests with that method and path, or to any number of them, with the closure's reply.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -57,12 +57,13 @@ extension ScriptedTransport {
     ///   - count: The number of requests; `nil` for any number, including none.
     ///   - file: The file of the script, for failures.
     ///   - line: The line of the script, for failures.
-    ///   - handler: Returns the response to a request.
+    ///   - handler: Returns the reply to a request, which may take time, fail or be silent like any other. An error
+    ///     that it throws is a failure of the network. How many requests the reply is for does not matter here.
     @discardableResult
     public func on(
         _ method: HTTPMethod, _ path: String, headers: HTTPHeaders = [:], body: ExpectedBody? = nil,
         queryOrderMatters: Bool = false, times count: Int? = nil, file: StaticString = #filePath, line: UInt = #line,
-        answering handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+        answering handler: @escaping @Sendable (HTTPRequest) async throws -> ScriptedReply
     ) -> ScriptedTransport {
         add(
             Script(
@@ -76,7 +77,7 @@ extension ScriptedTransport {
     /// - Parameters:
     ///   - file: The file of the script, for failures.
     ///   - line: The line of the script, for failures.
-    ///   - replies: The replies, one per line.
+    ///   - replies: The replies; see ``ScriptBuilder``.
     @discardableResult
     public func onAny(
         file: StaticString = #filePath, line: UInt = #line, @ScriptBuilder _ replies: () -> [ScriptedReply]
@@ -88,21 +89,22 @@ extension ScriptedTransport {
     }
 
     /// Responds to `count` requests, whatever their method and path, or to any number of them, with the closure's
-    /// response.
+    /// reply.
     ///
     ///     network.onAny { request in
-    ///         HTTPResponse(status: request.method == .get ? 200 : 405)
+    ///         request.method == .get ? .json("[]").after(.milliseconds(80)) : .status(405)
     ///     }
     ///
     /// - Parameters:
     ///   - count: The number of requests; `nil` for any number, including none.
     ///   - file: The file of the script, for failures.
     ///   - line: The line of the script, for failures.
-    ///   - handler: Returns the response to a request.
+    ///   - handler: Returns the reply to a request, which may take time, fail or be silent like any other. An error
+    ///     that it throws is a failure of the network. How many requests the reply is for does not matter here.
     @discardableResult
     public func onAny(
         times count: Int? = nil, file: StaticString = #filePath, line: UInt = #line,
-        answering handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+        answering handler: @escaping @Sendable (HTTPRequest) async throws -> ScriptedReply
     ) -> ScriptedTransport {
         add(
             Script(

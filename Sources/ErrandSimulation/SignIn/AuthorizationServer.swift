@@ -127,7 +127,7 @@ public final class AuthorizationServer: Sendable {
     /// Responds to the requests that a scripted transport receives for this server's origin.
     public func serve(on network: ScriptedTransport) {
         for (method, path) in Self.paths {
-            network.on(method, issuer + path) { [self] request in await respond(to: request, at: path) }
+            network.on(method, issuer + path) { [self] request in .response(await respond(to: request, at: path)) }
         }
     }
 }

@@ -10,7 +10,8 @@ extension AuthorizationServer {
     /// request.
     ///
     ///     network.on(.get, "https://api.test/me") { request in
-    ///         server.refusal(of: request) ?? HTTPResponse(status: 204)
+    ///         guard let refusal = server.refusal(of: request) else { return .status(204) }
+    ///         return .response(refusal)
     ///     }
     ///
     /// An access token of this server is accepted for an hour, unless it was revoked. One that is bound to a key needs

@@ -67,7 +67,7 @@ struct APICredentialsTests {
         network.onAny { request in
             let echo = "\(request.url.absoluteString) \(request.headers.map(\.value)) \(Self.secret)"
             let body = try JSONEncoder().encode(["message": echo, "thing": Self.secret])
-            return HTTPResponse(status: 400, headers: ["X-Thing": Self.secret], body: .bytes(body))
+            return .status(400, headers: ["X-Thing": Self.secret], body: body)
         }
         let lines = Noted<[String]>([])
         let client = client(network, credentials) {

@@ -137,12 +137,12 @@ import Testing
             .get, "/x",
             answering: { _ in
                 switch clock.random() % 5 {
-                case 0: return HTTPResponse(status: 503)
+                case 0: return .status(503)
                 case 1: throw ServiceError.transport(TransportFailure(.reset, ""))
                 case 2: try await clock.sleep(for: .seconds(30))
                 default: break
                 }
-                return HTTPResponse(status: 200, body: .bytes(.init("1".utf8)))
+                return .status(200, body: .init("1".utf8))
             })
         let client = testClient(network, clock) { $0.rateLimit = .requests(100, per: .seconds(1)) }
         let ends = Noted([0, 0])

@@ -37,8 +37,7 @@ struct PagingFaultTests {
         network.on(.get, "/feed") { request in
             let cursor = request.url.query?.split(separator: "after=").last.flatMap { Int($0) } ?? 0
             let next = cursor + 1 < beginning + length ? cursor + 1 : max(1, beginning)
-            return HTTPResponse(
-                status: 200, body: .bytes(try JSONEncoder().encode(Feed(items: [cursor], cursor: "\(next)"))))
+            return .status(200, body: try JSONEncoder().encode(Feed(items: [cursor], cursor: "\(next)")))
         }
         let reading = await Reading(client.items(of: .feed, in: \.items, by: .cursor("after", next: \.cursor)))
         #expect(reading.fault == .repeated)

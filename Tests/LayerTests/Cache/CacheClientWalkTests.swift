@@ -66,7 +66,7 @@ struct CacheClientWalkTests {
             let response = server.answer(to: request)
             try await clock.sleep(for: .milliseconds(int(0...3000)))
             if fails, request.method == .get { throw ServiceError.transport(TransportFailure(.reset, "scripted")) }
-            return response
+            return .response(response)
         }
         let tokens = TokenStore(time: clock)
         let client = testClient(network, clock) { configuration in

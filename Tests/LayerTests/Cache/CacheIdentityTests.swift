@@ -25,7 +25,7 @@ import Testing
             let who = names.compactMap { request.headers[$0] }.joined()
             var headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
             headers["Set-Cookie"] = cookie
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(who)\"".utf8)))
+            return .status(200, headers: headers, body: "\"\(who)\"")
         }
     }
 
@@ -80,8 +80,7 @@ import Testing
     func headers() async throws {
         network.onAny { request in
             let who = Self.identities.compactMap { request.headers[$0] }.joined()
-            return HTTPResponse(
-                status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("\"\(who)\"".utf8)))
+            return .status(200, headers: ["Cache-Control": "max-age=600"], body: "\"\(who)\"")
         }
         let client = client()
         #expect(try await client.run(endpoint) == "")
@@ -196,9 +195,7 @@ import Testing
     @Test("K7: under a name, clients with other keys or parameters in the query share nothing")
     func named() async throws {
         network.onAny { request in
-            HTTPResponse(
-                status: 200, headers: ["Cache-Control": "max-age=600"],
-                body: .bytes(Data("\"\(request.url.query ?? "")\"".utf8)))
+            .status(200, headers: ["Cache-Control": "max-age=600"], body: "\"\(request.url.query ?? "")\"")
         }
         let named = endpoint.cache(key: "me")
         let ann = client { $0.credentials = .apiKey(query: "key", "a") }

@@ -184,7 +184,7 @@ import Testing
     @Test("K6: the tags of all calls stay, in whatever order their answers are stored", arguments: CacheKind.allCases)
     func tagsOfAnswers(kind: CacheKind) async throws {
         let held = HeldReplies()
-        scene.network.on(.get, "/x") { _ in await held.reply() }
+        scene.network.on(.get, "/x") { _ in .response(await held.reply()) }
         try await withoutDiskThreads { () async throws in
             let cache = scene.cache(kind)
             let client = scene.client(cache)
@@ -212,11 +212,11 @@ import Testing
             defer { isFirst.value = false }
             if isFirst.value {
                 let headers: HTTPHeaders = ["Cache-Control": "max-age=10", "ETag": "\"1\""]
-                return HTTPResponse(status: 200, headers: headers, body: .bytes(Data(#""a""#.utf8)))
+                return .status(200, headers: headers, body: #""a""#)
             }
             _ = await held.reply()
             let headers: HTTPHeaders = ["Cache-Control": "no-store"]
-            return HTTPResponse(status: status, headers: headers, body: .bytes(Data(#""b""#.utf8)))
+            return .status(status, headers: headers, body: #""b""#)
         }
         try await withoutDiskThreads { () async throws in
             let cache = scene.cache(kind)

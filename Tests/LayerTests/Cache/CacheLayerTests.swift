@@ -333,7 +333,7 @@ import Testing
     @Test("a large body is not copied for a hit", arguments: CacheKind.allCases)
     func uncopied(kind: CacheKind) async throws {
         let body = Data(repeating: 7, count: 20_000)
-        network.onAny { _ in HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: .bytes(body)) }
+        network.onAny { _ in .status(200, headers: ["Cache-Control": "max-age=60"], body: body) }
         let scratch = try Scratch()
         try await withoutDiskThreads {
             let client = client { $0.cache = kind.cache(in: scratch) }

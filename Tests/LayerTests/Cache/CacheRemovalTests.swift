@@ -11,7 +11,7 @@ import Testing
 
     init() {
         network.onAny { _ in
-            HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("\"x\"".utf8)))
+            .status(200, headers: ["Cache-Control": "max-age=600"], body: "\"x\"")
         }
     }
 

@@ -39,7 +39,7 @@ struct CacheScene: Sendable {
             let sent = String(decoding: request.body?.bytes ?? Data(), as: UTF8.self)
             let text = "\(request.method) \(request.url.path) \(sent)"
             let body = HTTPBody.bytes(Data("\"\(text.filter { $0 != "\"" })\"".utf8))
-            return HTTPResponse(status: 200, headers: headers, body: body)
+            return .response(HTTPResponse(status: 200, headers: headers, body: body))
         }
     }
 

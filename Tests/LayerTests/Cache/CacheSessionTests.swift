@@ -14,7 +14,7 @@ import Testing
     private func echo(_ headers: HTTPHeaders = ["Cache-Control": "max-age=600"]) {
         network.onAny { request in
             let token = request.headers["Authorization"] ?? "nobody"
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(token)\"".utf8)))
+            return .status(200, headers: headers, body: "\"\(token)\"")
         }
     }
 
@@ -163,8 +163,7 @@ import Testing
     func ownCredentials() async throws {
         network.onAny { request in
             let who = ["Authorization", "Cookie", "X-Api-Key"].compactMap { request.headers[$0] }.joined()
-            return HTTPResponse(
-                status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("\"\(who)\"".utf8)))
+            return .status(200, headers: ["Cache-Control": "max-age=600"], body: "\"\(who)\"")
         }
         let client = client()
         for (name, value) in [("Authorization", "Basic a"), ("Cookie", "sid=1"), ("X-Api-Key", "7")] {

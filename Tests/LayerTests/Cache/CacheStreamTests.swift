@@ -54,9 +54,7 @@ import Testing
     func eventsAndDownloads() async throws {
         let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "Content-Type": "text/event-stream"]
         network.onAny { _ in
-            var response = HTTPResponse(status: 200, headers: headers)
-            response.body = .bytes(Data("data: 1\n\n".utf8))
-            return response
+            .status(200, headers: headers, body: "data: 1\n\n")
         }
         let client = client
         let text = Endpoint<Data>.get("x")

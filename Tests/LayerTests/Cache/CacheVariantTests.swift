@@ -27,9 +27,7 @@ import Testing
     func variants() async throws {
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "Vary": "Accept-Language, Accept-Encoding"]
         network.onAny { request in
-            var response = HTTPResponse(status: 200, headers: headers)
-            response.body = .bytes(Data("[\(request.headers["Accept-Language"] == "de" ? 49 : 1)]".utf8))
-            return response
+            .status(200, headers: headers, body: "[\(request.headers["Accept-Language"] == "de" ? 49 : 1)]")
         }
         let client = client()
         for _ in 0..<2 {
@@ -109,7 +107,7 @@ import Testing
     private func echo(_ headers: HTTPHeaders) {
         network.onAny { request in
             let devices = request.headers.values("X-Device").joined(separator: ",")
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(devices)\"".utf8)))
+            return .status(200, headers: headers, body: "\"\(devices)\"")
         }
     }
 

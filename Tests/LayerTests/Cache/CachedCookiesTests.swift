@@ -24,7 +24,7 @@ import Testing
             let cookies = request.headers["Cookie"] ?? "none"
             var headers: HTTPHeaders = ["Content-Type": "application/json", "Cache-Control": "max-age=600"]
             if varying { headers["Vary"] = "Cookie" }
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(cookies)\"".utf8)))
+            return .status(200, headers: headers, body: "\"\(cookies)\"")
         }
     }
 

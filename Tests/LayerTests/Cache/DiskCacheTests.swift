@@ -28,15 +28,15 @@ import Testing
     private func echo(_ headers: HTTPHeaders = ["Cache-Control": "max-age=600"]) {
         network.onAny { request in
             let token = request.headers["Authorization"] ?? "nobody"
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("\"\(token)\"".utf8)))
+            return .status(200, headers: headers, body: "\"\(token)\"")
         }
     }
 
     @Test("K6, K9: a thousand writes at once remove what they name, and nothing else")
     func manyWrites() async throws {
         network.onAny { request in
-            guard request.method == .get else { return HTTPResponse(status: 204) }
-            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data("1".utf8)))
+            guard request.method == .get else { return .status(204) }
+            return .status(200, headers: ["Cache-Control": "max-age=600"], body: "1")
         }
         let client = client()
         let kept = (0..<20).map { Endpoint<Int>.get("kept/\($0)") }
@@ -86,7 +86,7 @@ import Testing
         let vary = "Authorization, Cookie, X-Api-Key"
         network.onAny { _ in
             let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "Vary": vary, "Set-Cookie": "s=h5"]
-            return HTTPResponse(status: 200, headers: headers, body: .bytes(Data("1".utf8)))
+            return .status(200, headers: headers, body: "1")
         }
         let secrets: HTTPHeaders = ["Cookie": "hunter3", "X-Api-Key": "hunter4"]
         try await withoutDiskThreads {

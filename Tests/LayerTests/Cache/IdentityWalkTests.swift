@@ -108,9 +108,8 @@ struct IdentityWalkTests {
         network.onAny { request in
             let body = Data("\"\(Known(request))\"".utf8)
             try await clock.sleep(for: .milliseconds(1500))
-            return HTTPResponse(
-                status: 200, headers: ["Content-Type": "application/json", "Cache-Control": "max-age=10"],
-                body: .bytes(body))
+            return .status(
+                200, headers: ["Content-Type": "application/json", "Cache-Control": "max-age=10"], body: body)
         }
         var clients: [APIClient] = []
         for number in 0...1 {

@@ -101,7 +101,7 @@ import Testing
             .get, "/x", times: 1,
             answering: { [isOnline] _ in
                 isOnline.value = false
-                return HTTPResponse(status: 503)
+                return .status(503)
             })
         let client = testClient(network, clock) { [isOnline] in $0.connectivity = Connectivity { isOnline.value } }
         await clock.run {

@@ -19,7 +19,7 @@ import Testing
             let lines = ["a", "b", "c"].shuffled().map { name in
                 HTTPHeaders.Field(name: "Set-Cookie", value: "\(name)=\(number); Path=/")
             }
-            return HTTPResponse(status: clock.random() % 10 == 0 ? 503 : 204, headers: HTTPHeaders(lines))
+            return .status(clock.random() % 10 == 0 ? 503 : 204, headers: HTTPHeaders(lines))
         }
         let jar = CookieJar()
         let tokens = TokenStore(time: clock)

@@ -102,7 +102,7 @@ struct ReplayTests {
     func sameOrigin() async throws {
         let scene = AuthScene(answering: false)
         scene.network.on(.get, "/me") { ScriptedReply.status(302, headers: ["Location": "/users/ann"]).times(2) }
-        scene.network.on(.get, "/users/ann") { scene.server.answer($0) }
+        scene.network.on(.get, "/users/ann") { .response(scene.server.answer($0)) }
         try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")
@@ -130,7 +130,7 @@ struct ReplayTests {
     @Test("T3: a POST is replayed with its body, once")
     func body() async throws {
         let scene = AuthScene(answering: false)
-        scene.network.on(.post, "/notes") { scene.server.answer($0) }
+        scene.network.on(.post, "/notes") { .response(scene.server.answer($0)) }
         try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             scene.server.refuseAccess(of: "ann")

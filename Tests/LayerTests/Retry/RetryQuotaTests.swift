@@ -70,7 +70,7 @@ import Testing
         let isDown = Noted(true)
         network.on(
             .get, "/x",
-            answering: { _ in HTTPResponse(status: isDown.value ? 500 : 204) })
+            answering: { _ in .status(isDown.value ? 500 : 204) })
         let client = testClient(network, clock)
         try await clock.run {
             for _ in 0..<100 {

@@ -30,9 +30,7 @@ struct SharedIdentityTests {
         network.onAny { request in
             let who = names.compactMap { request.headers[$0] }.joined() + (request.url.query ?? "")
             try await clock.sleep(for: .seconds(5))
-            return HTTPResponse(
-                status: 200, headers: ["Content-Type": "application/json"],
-                body: .bytes(Data("\"\(who)\"".utf8)))
+            return .status(200, headers: ["Content-Type": "application/json"], body: "\"\(who)\"")
         }
     }
 
@@ -85,13 +83,12 @@ struct SharedIdentityTests {
     @Test("K7, K8: an identity that only the first attempt has, or a hop of a redirect, counts as well")
     func hops() async throws {
         network.on(.get, "/x") { request in
-            HTTPResponse(status: 302, headers: ["Location": "/of/\(request.headers["X-User-Id"] ?? "nobody")"])
+            .status(302, headers: ["Location": "/of/\(request.headers["X-User-Id"] ?? "nobody")"])
         }
         network.onAny { request in
             try await clock.sleep(for: .seconds(5))
-            return HTTPResponse(
-                status: 200, headers: ["Content-Type": "application/json"],
-                body: .bytes(Data("\"\(request.url.path.dropFirst(4))\"".utf8)))
+            return .status(
+                200, headers: ["Content-Type": "application/json"], body: "\"\(request.url.path.dropFirst(4))\"")
         }
         let client = client([
             Changing { if $0.url.path == "/x" { $0.headers["X-User-Id"] = Caller.name } }

@@ -145,7 +145,7 @@ import Testing
         let (name, other) = Self.others[number]
         network.onAny(times: 2) { _ in
             try await clock.sleep(for: .seconds(5))
-            return HTTPResponse(status: 200, headers: ["Content-Type": "application/json"])
+            return .status(200, headers: ["Content-Type": "application/json"])
         }
         let client = client()
         try await clock.run {
@@ -186,8 +186,7 @@ import Testing
         network.on(.get, "/x") { request in
             let user = request.headers["Authorization"] == "Bearer one" ? 1 : 2
             try await clock.sleep(for: .seconds(5))
-            return HTTPResponse(
-                status: 200, headers: ["Content-Type": "application/json"], body: .bytes(Data("\(user)".utf8)))
+            return .status(200, headers: ["Content-Type": "application/json"], body: "\(user)")
         }
         let client = client { $0.tokens = tokens }
         try await clock.run {

@@ -51,7 +51,7 @@ final class PublicCacheScene: Sendable {
             if let pause = step.response_pause { try await clock.sleep(for: .seconds(pause)) }
             let answer = answer(to: request.method, request.url.path, request.headers, at: clock.date)
             if step.disconnect == true { throw ServiceError.transport(TransportFailure(.reset, "disconnected")) }
-            return HTTPResponse(status: answer.status, headers: answer.headers, body: .bytes(answer.body))
+            return .status(answer.status, headers: answer.headers, body: answer.body)
         }
         let client = testClient(network, clock, configure)
         return await reason { try await clock.run { try await self.play(client) } }

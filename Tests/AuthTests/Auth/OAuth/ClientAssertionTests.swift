@@ -92,7 +92,8 @@ import Testing
     func nonce() async throws {
         let (key, used) = (try SigningKey(), Noted<[String]>([]))
         network.on(.post, "https://sign.test/token") { request in
-            Self.answer(to: String(decoding: request.body?.bytes ?? Data(), as: UTF8.self), noting: used)
+            let body = String(decoding: request.body?.bytes ?? Data(), as: UTF8.self)
+            return .response(Self.answer(to: body, noting: used))
         }
         let metadata = OAuth.ServerMetadata(issuer: "https://sign.test", tokenEndpoint: "https://sign.test/token")
         let oauth = OAuth(metadata, client: .privateKey(id: "billing", key)) { [network, clock] in
@@ -169,13 +170,13 @@ import Testing
         let metadata = OAuth.ServerMetadata(issuer: "https://login.test", tokenEndpoint: "https://login.test/token")
         network.onAny { request in
             // A server that repeats what it was sent.
-            HTTPResponse(
-                status: 400, headers: ["Content-Type": "application/json"],
-                body: .bytes(
+            .status(
+                400, headers: ["Content-Type": "application/json"],
+                body:
                     try JSONEncoder().encode([
                         "error": "invalid_client",
                         "error_description": String(decoding: request.body?.bytes ?? Data(), as: UTF8.self),
-                    ])))
+                    ]))
         }
         let client = OAuth.Client.privateKey(id: "billing", key)
         let oauth = OAuth(metadata, client: client) { [network, clock] in

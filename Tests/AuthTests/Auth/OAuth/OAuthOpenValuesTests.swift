@@ -165,7 +165,7 @@ struct OAuthOpenValuesTests {
                 let body = try await request.body?.collect(upTo: 9999) ?? Data()
                 let text = "\(String(decoding: body, as: UTF8.self)) s3cret-1 e.y.s-secret"
                 let answer = ["error": "invalid_grant", "error_description": text]
-                return HTTPResponse(status: 200, body: .bytes(try JSONEncoder().encode(answer)))
+                return .status(200, body: try JSONEncoder().encode(answer))
             }
             let oauth = OAuth(OAuth.ServerMetadata(tokenEndpoint: "https://echo.test/token"), client: client) {
                 $0.transport = scene.network

@@ -23,7 +23,7 @@ struct OAuthRefreshTests {
         let tokens = store(scene)
         scene.network.on(.get, "/me", times: 50) { request in
             let isGood = request.headers["Authorization"] == "Bearer new"
-            return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
+            return .status(isGood ? 200 : 401, body: #""ann""#)
         }
         let api = testClient(scene.network, scene.clock) {
             $0.tokens = tokens

@@ -164,7 +164,7 @@ struct OddAnswerTests {
         let tokens = TokenStore(time: scene.clock) { [oauth = scene.oauth] in try await oauth.refresh($0) }
         await tokens.signIn(Token(accessToken: "a", refreshToken: "r", expiry: scene.clock.date.addingTimeInterval(-9)))
         let network = scripted()
-        network.onAny { _ in HTTPResponse(status: 401) }
+        network.onAny { _ in .status(401) }
         let client = testClient(network, scene.clock) { $0.tokens = tokens }
         let ends = Noted<[Bool]>([])
         try await scene.clock.runTest {

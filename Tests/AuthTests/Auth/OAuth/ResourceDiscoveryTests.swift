@@ -173,7 +173,7 @@ struct ResourceDiscoveryTests {
                 .get, "https://login.test/.well-known/oauth-authorization-server",
                 ScriptedReply.json("{\(members.joined(separator: ","))}"))
             if trusted == ["https://login.test"] {
-                network.on(.post, "https://login.test/d", times: nil) { _ in HTTPResponse(status: 400) }
+                network.on(.post, "https://login.test/d", times: nil) { _ in .status(400) }
             }
             return network
         }

@@ -115,7 +115,7 @@ struct TokenProofTests {
             let challenge: HTTPHeaders = isGood ? [:] : ["WWW-Authenticate": #"DPoP error="use_dpop_nonce""#]
             var headers = challenge
             headers["DPoP-Nonce"] = next
-            return HTTPResponse(status: isGood ? 204 : 401, headers: headers)
+            return .status(isGood ? 204 : 401, headers: headers)
         }
         let client = await client()
         await withTaskGroup(of: Bool.self) { group in

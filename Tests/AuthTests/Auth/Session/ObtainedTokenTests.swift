@@ -22,7 +22,7 @@ struct ObtainedTokenTests {
             server = AuthServer(clock, lifetime: lifetime)
             self.lifetime = lifetime
             _ = server.signIn("service")
-            network.on(.get, "/me") { [server] in server.answer($0) }
+            network.on(.get, "/me") { [server] in .response(server.answer($0)) }
         }
 
         func obtain() async throws -> Token {

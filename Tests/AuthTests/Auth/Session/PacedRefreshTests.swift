@@ -81,11 +81,11 @@ import Testing
             .post, "/token",
             answering: { _ in
                 issued.update { $0 += 1 }
-                return HTTPResponse(status: 200, body: .bytes(Data("\(issued.value)".utf8)))
+                return .status(200, body: "\(issued.value)")
             })
         network.on(.get, "/x", times: isRefused ? 101 : 100) { request in
             let isOld = request.headers["Authorization"] == "Bearer old"
-            return HTTPResponse(status: isOld ? 401 : 200, body: .bytes(Data("1".utf8)))
+            return .status(isOld ? 401 : 200, body: "1")
         }
         let limiter = RateLimiter(.requests(1, per: .seconds(1)), time: clock)
         let login = testClient(network, clock) { $0.limiter = limiter }

@@ -14,7 +14,7 @@ struct RefreshClosureTests {
             .get, "/me",
             answering: { request in
                 let isGood = request.headers["Authorization"] == "Bearer new"
-                return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
+                return .status(isGood ? 200 : 401, body: #""ann""#)
             })
         network.on(.post, "/token") { .json(#""new""#) }
         let later = Later()

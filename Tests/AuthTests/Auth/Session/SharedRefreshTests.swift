@@ -63,7 +63,7 @@ struct SharedRefreshTests {
             ScriptedReply.status(401).after(.seconds(30))
             ScriptedReply.json(#""done""#)
         }
-        scene.network.on(.get, "/me") { scene.server.answer($0) }
+        scene.network.on(.get, "/me") { .response(scene.server.answer($0)) }
         try await scene.clock.runTest {
             await scene.tokens.signIn(scene.server.signIn("ann"))
             async let slow: String = scene.client.run(Endpoint<String>.get("slow").timeout(.seconds(60)))
@@ -153,7 +153,7 @@ struct SharedRefreshTests {
             .get, "/me",
             answering: { request in
                 let isGood = request.headers["Authorization"] == "Bearer new"
-                return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
+                return .status(isGood ? 200 : 401, body: #""ann""#)
             })
         let tokens = TokenStore(time: clock) { _ in Token(accessToken: try await login.run(.post("token"))) }
         let client = testClient(network, clock) {

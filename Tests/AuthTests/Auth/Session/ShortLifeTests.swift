@@ -35,7 +35,7 @@ struct ShortLifeTests {
         network.on(.get, "/me") { request in
             let born = Int64(request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? "") ?? 0
             let isGood = clock.now.nanoseconds - born < 2_000_000_000
-            return HTTPResponse(status: isGood ? 200 : 401, body: .bytes(Data(#""ann""#.utf8)))
+            return .status(isGood ? 200 : 401, body: #""ann""#)
         }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.runTest {
@@ -117,7 +117,7 @@ struct ShortLifeTests {
             if server.refreshes.count >= 10 { throw ServiceError.refused }
             return try await server.refresh(old)
         }
-        network.on(.get, "/me") { server.answer($0) }
+        network.on(.get, "/me") { .response(server.answer($0)) }
         let client = testClient(network, clock) { $0.tokens = tokens }
         try await clock.runTest {
             await tokens.signIn(server.signIn("ann"))
@@ -133,7 +133,7 @@ struct ShortLifeTests {
         network.on(.get, "https://api.test/file") { request in
             let isGood = server.answer(request).isSuccess
             server.refuseAccess(of: "ann")
-            return HTTPResponse(status: isGood ? 302 : 401, headers: ["Location": "https://files.test/1"])
+            return .status(isGood ? 302 : 401, headers: ["Location": "https://files.test/1"])
         }
         network.on(.get, "https://files.test/1") { ScriptedReply.json(#""content""#).always }
         let client = testClient(network, clock) { $0.tokens = tokens }

@@ -111,7 +111,7 @@ struct ScriptedServerTests {
         let token = try await oauth.signIn(using: scene.server.browser)
         #expect(token.type == "DPoP" && scene.forms.count == 2)
         scene.network.on(.get, "https://api.test/me") { [server = scene.server] request in
-            server.refusal(of: request) ?? HTTPResponse(status: 204)
+            server.refusal(of: request).map { .response($0) } ?? .status(204)
         }
         let tokens = TokenStore(time: scene.clock) { try await oauth.refresh($0) }
         await tokens.signIn(token)
@@ -147,7 +147,7 @@ struct ScriptedServerTests {
         let error = await failure { () async throws(ServiceError) in try await scene.oauth.refresh(stolen) }
         #expect(error?.refusalCode == "invalid_grant")
         scene.network.on(.get, "https://api.test/me") { [server = scene.server] request in
-            server.refusal(of: request) ?? HTTPResponse(status: 204)
+            server.refusal(of: request).map { .response($0) } ?? .status(204)
         }
         let tokens = TokenStore(time: scene.clock)
         await tokens.signIn(stolen)

@@ -69,7 +69,7 @@ struct SignInSecretsTests {
             }
             own["basic"] = request.headers["Authorization"].map { String($0.split(separator: " ").last ?? "") }
             sent.update { [own] in $0.merge(own) { $1 } }
-            return try answer.response(Array(own.values))
+            return .response(try answer.response(Array(own.values)))
         }
         let metadata = OAuth.ServerMetadata(
             issuer: "https://login.test", authorizationEndpoint: "https://login.test/authorize",
@@ -131,8 +131,7 @@ struct SignInSecretsTests {
         // It echoes what it was sent.
         network.on(.post, "/token") { _ in
             let text = #"{"error":"access_denied","error_description":"no d-61ff02"}"#
-            return HTTPResponse(
-                status: status, headers: ["Content-Type": "application/json"], body: .bytes(Data(text.utf8)))
+            return .status(status, headers: ["Content-Type": "application/json"], body: text)
         }
         let metadata = OAuth.ServerMetadata(
             tokenEndpoint: "https://login.test/token", deviceAuthorizationEndpoint: "https://login.test/device")
