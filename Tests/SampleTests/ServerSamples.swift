@@ -87,6 +87,17 @@ struct ServerSamples {
         await #expect(throws: ServiceError.self) { try await absent.run(photo) }
     }
 
+    @Test("a handler asks an actor")
+    func actors() async throws {
+        actor Shop {
+            let orders = ["tea"]
+        }
+        let (server, shop) = (try LoopbackServer(), Shop())
+        server.on(.get, "/orders") { _ in .encoding(await shop.orders) }
+        let client = APIClient(server.baseURL)
+        #expect(try await client.run(Endpoint<[String]>.get("orders")) == ["tea"])
+    }
+
     @Test("replies of the doc comments are what they say")
     func docComments() async throws {
         let server = try LoopbackServer()

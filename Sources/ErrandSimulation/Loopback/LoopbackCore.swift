@@ -11,7 +11,7 @@ final class LoopbackCore: Sendable {
         var routes: [LoopbackRoute] = []
         /// The routes for requests that match no other route.
         var others: [LoopbackRoute] = []
-        var onConnection: (@Sendable (Int) -> LoopbackReply?)?
+        var onConnection: LoopbackHandler<Int, LoopbackReply?>?
         var received: [LoopbackRequest] = []
         var open: [Int: LoopbackSocket] = [:]
         var connections = 0
@@ -31,6 +31,7 @@ final class LoopbackCore: Sendable {
 
     let traffic: LoopbackTraffic
     let state: Lock<State>
+    private let waits = LoopbackWaits()
 
     init(_ listener: LoopbackSocket, _ traffic: LoopbackTraffic) {
         self.traffic = traffic
@@ -50,6 +51,7 @@ final class LoopbackCore: Sendable {
 
     func closeConnections() {
         for socket in state.withLock({ Array($0.open.values) }) { socket.shut() }
+        waits.stop()
     }
 
     func close() {
@@ -61,6 +63,7 @@ final class LoopbackCore: Sendable {
             return state.listener
         }
         listener?.shut()
+        waits.close()
         closeConnections()
     }
 
@@ -115,9 +118,12 @@ final class LoopbackCore: Sendable {
     }
 
     private func serve(_ socket: LoopbackSocket, number: Int) {
-        if let reply = state.withLock({ $0.onConnection })?(number) {
-            _ = perform(reply.steps, on: socket)
-            return
+        if let handler = state.withLock({ $0.onConnection }) {
+            guard let answer = waits.reply(of: handler, to: number, on: number) else { return }
+            if let answer {
+                _ = perform(answer.steps, on: socket)
+                return
+            }
         }
         var reader = LoopbackReader(socket, connection: number)
         while let request = reader.nextHead() {
@@ -129,8 +135,9 @@ final class LoopbackCore: Sendable {
     /// Reads the rest of the request and responds to it. Returns `false` if the connection has ended.
     private func respond(to head: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket) -> Bool {
         var request = head
-        if let reply = state.withLock({ $0.routes.early(head) ?? $0.others.early(head) })?(head) {
-            return answerEarly(reply, head, reader: &reader, on: socket)
+        if let handler = state.withLock({ $0.routes.early(head) ?? $0.others.early(head) }) {
+            guard let answer = waits.reply(of: handler, to: head, on: head.connection) else { return false }
+            if let answer { return answerEarly(answer, head, reader: &reader, on: socket) }
         }
         if head.headers["Expect"]?.lowercased() == "100-continue" {
             guard socket.write(LoopbackReply.head(100)) else { return false }
@@ -141,8 +148,11 @@ final class LoopbackCore: Sendable {
             state.received.append(request)
             return state.routes.answer(request) ?? state.others.answer(request)
         }
-        let reply =
-            handler?(request) ?? .status(404, body: Data("no route matches \(request.method) \(request.target)".utf8))
+        guard let handler else {
+            let text = Data("no route matches \(request.method) \(request.target)".utf8)
+            return perform(LoopbackReply.status(404, body: text).steps(for: request.method), on: socket)
+        }
+        guard let reply = waits.reply(of: handler, to: request, on: request.connection) else { return false }
         return perform(reply.steps(for: request.method), on: socket)
     }
 

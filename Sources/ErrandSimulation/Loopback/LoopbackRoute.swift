@@ -3,8 +3,8 @@ import Errand
 /// A rule for the response to some requests.
 struct LoopbackRoute: Sendable {
     enum Answer: Sendable {
-        case handler(LoopbackServer.Handler)
-        case early(@Sendable (LoopbackRequest) -> LoopbackReply?)
+        case handler(LoopbackHandler<LoopbackRequest, LoopbackReply>)
+        case early(LoopbackHandler<LoopbackRequest, LoopbackReply?>)
         case replies([LoopbackReply])
     }
 
@@ -33,7 +33,7 @@ struct LoopbackRoute: Sendable {
 
 extension [LoopbackRoute] {
     /// Returns the handler to call before the body has arrived; `nil` if there is none.
-    func early(_ request: LoopbackRequest) -> (@Sendable (LoopbackRequest) -> LoopbackReply?)? {
+    func early(_ request: LoopbackRequest) -> LoopbackHandler<LoopbackRequest, LoopbackReply?>? {
         let path = request.path
         for route in self {
             if case .early(let handler) = route.answer, route.matches(request, path: path) { return handler }
@@ -42,11 +42,11 @@ extension [LoopbackRoute] {
     }
 
     /// Returns the handler for the whole request; `nil` if there is none. Uses up a reply of a list.
-    mutating func answer(_ request: LoopbackRequest) -> LoopbackServer.Handler? {
+    mutating func answer(_ request: LoopbackRequest) -> LoopbackHandler<LoopbackRequest, LoopbackReply>? {
         let path = request.path
         for index in indices where self[index].matches(request, path: path) {
             if case .handler(let handler) = self[index].answer { return handler }
-            if let reply = self[index].nextReply() { return { _ in reply } }
+            if let reply = self[index].nextReply() { return .synchronous { _ in reply } }
         }
         return nil
     }

@@ -23,6 +23,11 @@ public final class LoopbackServer: Sendable {
     /// A closure that responds to a request. It runs on a thread of its connection and may wait.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackReply
 
+    /// A closure that responds to a request and may suspend. Its task runs on a thread of its connection. When the
+    /// server closes the connection, the task is canceled, and nothing waits for it. If it throws, the response is a
+    /// 500 with the error.
+    public typealias AsyncHandler = @Sendable (LoopbackRequest) async throws -> LoopbackReply
+
     /// The error of a server that could not start: the system has no port or no descriptor for it.
     public struct StartFailure: Error, Sendable {}
 
@@ -69,7 +74,14 @@ public final class LoopbackServer: Sendable {
     /// Responds to requests with that method and path, or with that path and query, with the handler's reply.
     @discardableResult
     public func on(_ method: HTTPMethod, _ path: String, answering handler: @escaping Handler) -> LoopbackServer {
-        add(LoopbackRoute(method: method, path: path, answer: .handler(handler)))
+        add(LoopbackRoute(method: method, path: path, answer: .handler(.synchronous(handler))))
+    }
+
+    /// Responds to requests with that method and path, or with that path and query, with the reply of a handler that
+    /// may suspend.
+    @discardableResult
+    public func on(_ method: HTTPMethod, _ path: String, answering handler: @escaping AsyncHandler) -> LoopbackServer {
+        add(LoopbackRoute(method: method, path: path, answer: .handler(.asynchronous(Self.catching(handler)))))
     }
 
     /// Responds to requests with that method and path, or with that path and query, with one reply after the other.
@@ -81,7 +93,13 @@ public final class LoopbackServer: Sendable {
     /// Responds to all requests that match no other route.
     @discardableResult
     public func onAny(answering handler: @escaping Handler) -> LoopbackServer {
-        add(LoopbackRoute(answer: .handler(handler)))
+        add(LoopbackRoute(answer: .handler(.synchronous(handler))))
+    }
+
+    /// Responds to all requests that match no other route, with the reply of a handler that may suspend.
+    @discardableResult
+    public func onAny(answering handler: @escaping AsyncHandler) -> LoopbackServer {
+        add(LoopbackRoute(answer: .handler(.asynchronous(Self.catching(handler)))))
     }
 
     /// Responds to all requests that match no other route, with one reply after the other.
@@ -99,14 +117,34 @@ public final class LoopbackServer: Sendable {
     public func onHead(
         _ method: HTTPMethod, _ path: String, answering handler: @escaping @Sendable (LoopbackRequest) -> LoopbackReply?
     ) -> LoopbackServer {
-        add(LoopbackRoute(method: method, path: path, answer: .early(handler)))
+        add(LoopbackRoute(method: method, path: path, answer: .early(.synchronous(handler))))
+    }
+
+    /// Responds to requests as soon as their head has arrived, with the reply of a handler that may suspend. If the
+    /// handler returns `nil`, the body is read, and the request is handled as usual.
+    @discardableResult
+    public func onHead(
+        _ method: HTTPMethod, _ path: String,
+        answering handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackReply?
+    ) -> LoopbackServer {
+        add(LoopbackRoute(method: method, path: path, answer: .early(.asynchronous(handler))))
     }
 
     /// Calls the handler for each new connection, with its number from 1. If the handler returns a reply, its steps run
     /// before any request is read, and the connection is closed; otherwise the connection is served.
     @discardableResult
     public func onConnection(answering handler: @escaping @Sendable (Int) -> LoopbackReply?) -> LoopbackServer {
-        core.state.withLock { $0.onConnection = handler }
+        core.state.withLock { $0.onConnection = .synchronous(handler) }
+        return self
+    }
+
+    /// Calls the handler, which may suspend, for each new connection, with its number from 1. If it returns a reply,
+    /// its steps run before any request is read, and the connection is closed; otherwise the connection is served.
+    @discardableResult
+    public func onConnection(
+        answering handler: @escaping @Sendable (Int) async -> LoopbackReply?
+    ) -> LoopbackServer {
+        core.state.withLock { $0.onConnection = .asynchronous(handler) }
         return self
     }
 
@@ -136,8 +174,8 @@ public final class LoopbackServer: Sendable {
         core.closeConnections()
     }
 
-    /// Ends the server: it stops listening, closes all connections, and cuts pauses short. Each of its threads ends as
-    /// soon as its handler has returned; `closed()` waits for them.
+    /// Ends the server: it stops listening, closes all connections, cuts pauses short, and cancels handlers that may
+    /// suspend. Each of its threads ends as soon as its other handler has returned; `closed()` waits for them.
     public func close() {
         core.close()
     }
@@ -146,6 +184,18 @@ public final class LoopbackServer: Sendable {
     /// is canceled.
     public func closed() async {
         await core.wait { $0.isClosed && $0.threads == 0 }
+    }
+
+    private static func catching(
+        _ handler: @escaping AsyncHandler
+    ) -> @Sendable (LoopbackRequest) async -> LoopbackReply {
+        { request in
+            do {
+                return try await handler(request)
+            } catch {
+                return .status(500, body: "the handler has thrown \(error)")
+            }
+        }
     }
 
     private func add(_ route: LoopbackRoute) -> LoopbackServer {
