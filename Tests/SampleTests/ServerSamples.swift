@@ -90,7 +90,7 @@ struct ServerSamples {
     @Test("a handler asks an actor")
     func actors() async throws {
         actor Shop {
-            let orders = ["tea"]
+            private(set) var orders = ["tea"]
         }
         let (server, shop) = (try LoopbackServer(), Shop())
         server.on(.get, "/orders") { _ in .encoding(await shop.orders) }

@@ -66,6 +66,7 @@ import Testing
         let isOnline = Noted(true)
         let client = scene.client {
             $0.cachePolicies = [.keepingCopy]
+            $0.retry = .never
             $0.tokens = tokens
             $0.connectivity = Connectivity { isOnline.value }
         }

@@ -114,6 +114,10 @@ struct PageNames {
             name: String
             page: Int
             """),
+        "DownloadingFiles.md": PageNames(
+            """
+            published: String
+            """),
         "EncodingAndDecoding.md": PageNames(
             """
             data: Data
@@ -208,6 +212,8 @@ struct PageNames {
             """
             clock: TestClock
             server: LoopbackServer
+            shop: Shop
+            actor Shop { var orders: [String] { given() } }
             struct FriendList { var client: APIClient; func names(of id: Int) async throws -> [String] { given() } }
             func MyTransport() -> any Transport { given() }
             """),
