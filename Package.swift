@@ -127,13 +127,14 @@ let package = Package(
             swiftSettings: [.defaultIsolation(MainActor.self)]),
         .target(name: "CalendarServer", dependencies: ["Errand"], path: "Tests/Programs/CalendarServer"),
         .executableTarget(name: "ReleaseTool", dependencies: ["Errand"], path: "Tests/Programs/ReleaseTool"),
+        .executableTarget(name: "BackupTool", dependencies: ["Errand"], path: "Tests/Programs/BackupTool"),
         .target(name: "ToolChat", dependencies: ["Errand"], path: "Tests/Programs/ToolChat"),
         .target(name: "FrontPage", dependencies: ["Errand"], path: "Tests/Programs/FrontPage"),
         .testTarget(
             name: "ProgramTests",
             dependencies: [
                 "Errand", "ErrandTesting", "ErrandTestSupport", "GitHubClient", "ChatClient", "PhotoScreen",
-                "CalendarServer", "ReleaseTool", "ToolChat", "FrontPage",
+                "CalendarServer", "ReleaseTool", "BackupTool", "ToolChat", "FrontPage",
             ], swiftSettings: house),
         .testTarget(
             name: "ErrandTestingTests", dependencies: ["Errand", "ErrandTesting", "ErrandTestSupport"],
