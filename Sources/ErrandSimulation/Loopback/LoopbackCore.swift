@@ -63,8 +63,8 @@ final class LoopbackCore: Sendable {
             return state.listener
         }
         listener?.shut()
-        waits.close()
         closeConnections()
+        waits.close()
     }
 
     /// Waits until the condition is met, or the task is canceled.

@@ -34,8 +34,9 @@ final class LoopbackWaits: Sendable {
         // It ends with the handler; whoever closes the connection cancels it, and nobody else has to wait for it.
         let task = Task(executorPreference: thread) { thread.end(with: await handle(input)) }
         let stop: @Sendable () -> Void = {
-            task.cancel()
+            // In this order, so that what a canceled handler returns is not taken for its reply.
             thread.end(with: nil)
+            task.cancel()
         }
         let isClosed = state.withLock { state in
             if !state.isClosed { state.stops[connection] = stop }
