@@ -210,12 +210,10 @@ extension Configuration {
     }
 }
 
-extension Configuration: CustomStringConvertible, CustomReflectable {
+extension Configuration: OpaqueReflectable {
     /// The server, the rate limit, the timeout and the number of attempts, without secrets.
     public var description: String {
         let timeout = timeout?.displayText ?? "none"
         return "\(environment), \(limiter?.limits ?? "\(rateLimit)"), timeout \(timeout), \(retry.attempts) attempts"
     }
-    /// A mirror that shows only the description: headers and parameters may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["rules": description]) }
 }

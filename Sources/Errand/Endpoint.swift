@@ -54,7 +54,7 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     /// A URL that the server has named. It replaces the path and the query.
     var target: Target?
 
-    enum Target: Sendable, CustomStringConvertible, CustomReflectable {
+    enum Target: Sendable, OpaqueReflectable {
         /// The next page of a list.
         case page(HTTPURL)
         /// A URL as written in a response, absolute or relative.
@@ -67,8 +67,6 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
             case .url(let text): Redactor.standard.text(ofURL: text)
             }
         }
-        /// A mirror that shows only the description.
-        var customMirror: Mirror { Mirror(self, children: ["url": description]) }
     }
 
     /// Creates an endpoint.

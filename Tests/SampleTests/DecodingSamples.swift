@@ -77,14 +77,14 @@ struct DecodingSamples {
 
     @Test("a day is read, and what is no day is an error")
     func days() throws {
-        var decoder = FastJSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            let text = try decoder.singleValueContainer().decode(String.self)
-            return try Date(text, strategy: .iso8601.year().month().day())
+        let client = APIClient("https://api.example.com") {
+            $0.decoder = .json(dates: [.day, .iso8601])
         }
-        let days = try decoder.decode([Date].self, from: Data(#"["2026-11-27"]"#.utf8))
-        #expect(days == [Date(timeIntervalSince1970: 1_795_737_600)])
-        #expect(throws: (any Error).self) { try decoder.decode([Date].self, from: Data(#"["soon"]"#.utf8)) }
+        func days(in text: String) throws -> [Date] {
+            try client.configuration.decoder.decode([Date].self, from: Data(text.utf8), below: [])
+        }
+        #expect(try days(in: #"["2026-11-27"]"#) == [Date(timeIntervalSince1970: 1_795_737_600)])
+        #expect(throws: (any Error).self) { try days(in: #"["soon"]"#) }
     }
 
     @Test("a value that an enumeration does not have is kept")

@@ -194,3 +194,21 @@ struct DocCommentSamples {
         #expect(parameters().method == .post)
     }
 }
+
+struct Account: OpaqueReflectable {
+    let name: String
+    let password: String
+
+    var description: String { "Account(\(name))" }
+}
+
+@Suite("A type of one's own that holds secrets")
+struct OpaqueSamples {
+    @Test("neither its text nor a dump shows them")
+    func dumped() {
+        let account = Account(name: "ann", password: "hunter2")
+        var text = "\(account) \(String(reflecting: account))"
+        dump(account, to: &text)
+        #expect(text.contains("Account(ann)") && !text.contains("hunter2"))
+    }
+}

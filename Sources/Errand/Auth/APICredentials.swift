@@ -56,9 +56,7 @@ public struct APICredentials: Sendable, Hashable {
     }
 }
 
-extension APICredentials: CustomStringConvertible, CustomReflectable {
+extension APICredentials: OpaqueReflectable {
     /// Where they are sent, without the secret.
     public var description: String { "APICredentials(\(place) \(name))".printable }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["credentials": description]) }
 }

@@ -273,12 +273,10 @@ extension HTTPCache: SessionKeeper {
     var outlivesProcess: Bool { store.outlivesProcess }
 }
 
-extension HTTPCache: CustomStringConvertible, CustomReflectable {
+extension HTTPCache: OpaqueReflectable {
     /// The number of responses and of their bytes.
     public var description: String {
         let extent = store.extent
         return "HTTPCache(\(extent.responses) responses, \(extent.bytes) bytes)"
     }
-    /// A mirror that shows only the description: what is stored may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["extent": description]) }
 }

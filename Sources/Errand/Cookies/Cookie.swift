@@ -90,7 +90,7 @@ extension Cookie {
     }
 }
 
-extension Cookie: CustomStringConvertible, CustomReflectable {
+extension Cookie: OpaqueReflectable {
     /// The cookie as a server sets it, without its value.
     public var description: String {
         let parts = [
@@ -100,6 +100,4 @@ extension Cookie: CustomStringConvertible, CustomReflectable {
         ]
         return parts.compactMap(\.self).joined(separator: "; ").printable
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

@@ -162,13 +162,11 @@ extension CookieJar: SessionKeeper {
     var outlivesProcess: Bool { saved.hasFile }
 }
 
-extension CookieJar: CustomStringConvertible, CustomReflectable {
+extension CookieJar: OpaqueReflectable {
     /// The number of cookies, and the sites.
     public var description: String {
         let count = saved.read(\.count)
         let sites = sites.names.isEmpty ? "" : ", sites: \(sites.names.joined(separator: ", "))"
         return "CookieJar(\(count) \(count == 1 ? "cookie" : "cookies")\(sites))".printable
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["cookies": description]) }
 }

@@ -111,9 +111,7 @@ public struct SigningKey: Sendable, Hashable {
     }
 }
 
-extension SigningKey: CustomStringConvertible, CustomReflectable {
+extension SigningKey: OpaqueReflectable {
     /// The thumbprint of the public key.
     public var description: String { "SigningKey(\(thumbprint))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["thumbprint": thumbprint]) }
 }

@@ -79,9 +79,7 @@ public struct SigningSecret: Sendable {
     }
 }
 
-extension SigningSecret: CustomStringConvertible, CustomReflectable {
+extension SigningSecret: OpaqueReflectable {
     /// The name of the type, without the secret.
     public var description: String { "SigningSecret(\(Redactor.mask))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["secret": Redactor.mask]) }
 }

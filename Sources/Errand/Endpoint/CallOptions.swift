@@ -153,7 +153,7 @@ extension Endpoint {
     ///     try await client.run(.patch("me", body: .json(["name": name])).limiter(writes))
     ///
     /// To have such calls count against the client's limit too, create the limiter within that of the client:
-    /// ``RateLimiter/init(_:within:)``.
+    /// ``RateLimiter/init(_:within:serverPauses:)``.
     public func limiter(_ limiter: RateLimiter) -> Self {
         with { $0.options.limiter = limiter }
     }

@@ -53,11 +53,9 @@ public struct FailedAttempt: Sendable {
     }
 }
 
-extension FailedAttempt: CustomStringConvertible, CustomReflectable {
+extension FailedAttempt: OpaqueReflectable {
     /// The number of the attempt, and its status or error, without secrets.
     public var description: String {
         "attempt \(number): \(status.map { "status \($0)" } ?? error.map { "\($0)" } ?? "no response")"
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["attempt": description]) }
 }

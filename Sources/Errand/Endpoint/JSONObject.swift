@@ -29,14 +29,12 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension JSONObject: Encodable, CustomStringConvertible, CustomReflectable {
+extension JSONObject: Encodable, OpaqueReflectable {
     /// Encodes the members of the object.
     public func encode(to encoder: any Encoder) throws { try members.encode(to: encoder) }
 
     /// The names of the members. The values may be secret.
     public var description: String { "an object of \(members)" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["object": description]) }
 }
 
 /// A type whose values can be members of a ``JSONObject``.

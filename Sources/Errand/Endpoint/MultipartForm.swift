@@ -91,9 +91,7 @@ public struct MultipartForm: Sendable {
     }
 }
 
-extension MultipartForm: CustomStringConvertible, CustomReflectable {
+extension MultipartForm: OpaqueReflectable {
     /// The number of parts, without their content.
     public var description: String { parts.count == 1 ? "a form of 1 part" : "a form of \(parts.count) parts" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

@@ -44,7 +44,7 @@ public struct Parameters: Sendable {
     }
 }
 
-extension Parameters: ExpressibleByDictionaryLiteral, Encodable, CustomStringConvertible, CustomReflectable {
+extension Parameters: ExpressibleByDictionaryLiteral, Encodable, OpaqueReflectable {
     /// Creates parameters from a dictionary literal.
     public init(dictionaryLiteral elements: (String, (any Encodable & Sendable)?)...) {
         for (name, value) in elements { self[name] = value }
@@ -58,8 +58,6 @@ extension Parameters: ExpressibleByDictionaryLiteral, Encodable, CustomStringCon
 
     /// The names. The values may be secret.
     public var description: String { "parameters \(items.map(\.name).joined(separator: ", "))" }
-    /// A mirror that shows only the names.
-    public var customMirror: Mirror { Mirror(self, children: ["names": items.map(\.name)]) }
 }
 
 /// The name of a member of a JSON object that no type declares.

@@ -57,7 +57,7 @@ public struct QueryItems: Sendable, Hashable {
     }
 }
 
-extension QueryItems: ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable {
+extension QueryItems: ExpressibleByDictionaryLiteral, OpaqueReflectable {
     /// Creates a query from a dictionary literal. Names may repeat.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         self.init()
@@ -66,15 +66,11 @@ extension QueryItems: ExpressibleByDictionaryLiteral, CustomStringConvertible, C
 
     /// The query with the values of secret parameters redacted.
     public var description: String { Redactor.standard.text(ofQuery: encoded) }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
-extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
+extension QueryItems.Item: OpaqueReflectable {
     /// The parameter; its value is redacted if it is secret.
     public var description: String { QueryItems([self]).description }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }
 
 /// A type whose values a query can hold.

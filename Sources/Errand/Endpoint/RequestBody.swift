@@ -205,7 +205,7 @@ extension RequestBody {
     }
 }
 
-extension RequestBody: CustomStringConvertible, CustomReflectable {
+extension RequestBody: OpaqueReflectable {
     /// The kind of the body, without its content.
     public var description: String {
         switch content {
@@ -218,6 +218,4 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         case .multipart(let form): form.description
         }
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }

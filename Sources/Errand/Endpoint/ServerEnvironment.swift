@@ -11,7 +11,7 @@ public import Foundation
 ///         static let staging = ServerEnvironment(
 ///             name: "staging", baseURL: "https://staging.example.com/api/v1")
 ///     }
-public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+public struct ServerEnvironment: Sendable, Hashable, OpaqueReflectable {
     /// The name, for logs.
     public let name: String
     /// The base URL, below which all paths are. The first call checks it.
@@ -30,6 +30,4 @@ public struct ServerEnvironment: Sendable, Hashable, CustomStringConvertible, Cu
 
     /// The name and the URL, with secrets redacted.
     public var description: String { "\(name) (\(Redactor.standard.text(ofURL: baseURL)))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
 }

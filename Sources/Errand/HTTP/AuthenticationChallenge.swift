@@ -42,13 +42,11 @@ extension HTTPHeaders {
     var refusesNotToken: Bool { tokenError.map { Self.errorsBesideToken.contains($0.code) } ?? false }
 }
 
-extension HTTPHeaders.Challenge: CustomStringConvertible, CustomReflectable {
+extension HTTPHeaders.Challenge: OpaqueReflectable {
     /// The scheme and the names of the parameters: the values may be anything.
     public var description: String {
         "\(scheme)(\(parameters.keys.sorted().joined(separator: ", ")))".printable
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["challenge": description]) }
 }
 
 /// The `WWW-Authenticate` header field.

@@ -156,7 +156,7 @@ private actor ChunkReader<Sequence: AsyncSequence & Sendable> where Sequence.Ele
     }
 }
 
-extension HTTPBody: CustomStringConvertible, CustomReflectable {
+extension HTTPBody: OpaqueReflectable {
     /// The size of the body, without its content.
     public var description: String {
         switch storage {
@@ -165,7 +165,4 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
         case .stream: "a stream"
         }
     }
-
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["size": description]) }
 }

@@ -134,20 +134,16 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, Sequence {
     }
 }
 
-extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
+extension HTTPHeaders: OpaqueReflectable {
     /// The fields, one per line. Secret values are redacted.
     public var description: String {
         fields.map(\.description).joined(separator: "\n")
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
 }
 
-extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
+extension HTTPHeaders.Field: OpaqueReflectable {
     /// The field as one line. A secret value is redacted.
     public var description: String { "\(name.printable): \(Redactor.standard.value(of: self))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
 extension Redactor {

@@ -109,15 +109,13 @@ public struct HTTPURL: Sendable, Hashable {
     }
 }
 
-extension HTTPURL: CustomStringConvertible, CustomReflectable {
+extension HTTPURL: OpaqueReflectable {
     /// The URL with the values of secret parameters redacted.
     public var description: String {
         if let shown = parts.shown { return shown }
         let path = origin.description + path
         return query.map { "\(path)?\(Redactor(secretNames).text(ofQuery: $0))" } ?? path
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
 
 extension HTTPURL {

@@ -58,7 +58,7 @@ extension PagePosition: Codable {
     }
 }
 
-extension PagePosition: CustomStringConvertible, CustomReflectable {
+extension PagePosition: OpaqueReflectable {
     /// The position in words, without a cursor and without the query of a URL: either may give access to the page.
     public var description: String {
         let page =
@@ -70,6 +70,4 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
             }
         return taken > 0 ? "\(page), \(taken) taken" : page
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["position": description]) }
 }

@@ -173,11 +173,9 @@ extension Pages {
     }
 }
 
-extension Pages: CustomStringConvertible, CustomReflectable {
+extension Pages: OpaqueReflectable {
     /// The method and the path of the call, and where the list begins.
     public var description: String { "pages of \(name) from \(start)" }
-    /// A mirror that shows only the description: headers and parameters of the endpoint may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["list": description]) }
 }
 
 extension Pages {

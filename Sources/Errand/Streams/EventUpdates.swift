@@ -76,8 +76,8 @@ extension StreamedResponse {
     ///     let requestID = response.headers["X-Request-Id"]
     ///     for try await event in response.events.until({ $0.data == "[DONE]" }) { show(event.data) }
     ///
-    /// They end with the body, and nothing connects again: ``APIClient/events(_:after:)`` does. Like ``chunks``, the
-    /// body can be iterated once.
+    /// They end with the body, and nothing connects again, unlike those of the method of the client. Like ``chunks``,
+    /// the body can be iterated once.
     public var events: ServerSentEvents {
         ServerSentEvents(
             open: { _, _, _, _ in self }, time: chunks.stream.time, longestPause: .zero, lastID: "", deadline: nil,

@@ -1,7 +1,7 @@
 public import Errand
 
 /// A user of an etcd cluster. Its description does not show the password.
-public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+public struct EtcdCredentials: Sendable, Hashable, OpaqueReflectable {
     let user: String
     let password: String
 
@@ -12,8 +12,6 @@ public struct EtcdCredentials: Sendable, Hashable, CustomStringConvertible, Cust
 
     /// The name of the user.
     public var description: String { "EtcdCredentials(\(user))" }
-    /// A mirror that shows only the name of the user.
-    public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 }
 
 /// A store in an etcd cluster, version 3.4 or later, which is called by its JSON gateway.

@@ -1,5 +1,7 @@
+public import Errand
+
 /// A user of a Redis server. Its description does not show the password.
-public struct RedisCredentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+public struct RedisCredentials: Sendable, Hashable, OpaqueReflectable {
     let user: String
     let password: String
 
@@ -16,6 +18,4 @@ public struct RedisCredentials: Sendable, Hashable, CustomStringConvertible, Cus
 
     /// The name of the user.
     public var description: String { "RedisCredentials(\(user))" }
-    /// A mirror that shows only the name of the user.
-    public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 }

@@ -51,9 +51,7 @@ public struct FleetKey: Sendable, Hashable {
     public var rawRepresentation: Data { Data(bytes) }
 }
 
-extension FleetKey: CustomStringConvertible, CustomReflectable {
+extension FleetKey: OpaqueReflectable {
     /// The name of the key.
     public var description: String { "FleetKey(\(id))" }
-    /// A mirror that shows only the name.
-    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }

@@ -179,9 +179,7 @@ public struct OAuth: Sendable {
     }
 }
 
-extension OAuth: CustomStringConvertible, CustomReflectable {
+extension OAuth: OpaqueReflectable {
     /// The server and the id of the app; no secret.
     public var description: String { "OAuth(\(app.id) at \(server))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["oauth": description]) }
 }

@@ -196,18 +196,14 @@ extension OAuth {
     }
 }
 
-extension OAuth.Client: CustomStringConvertible, CustomReflectable {
+extension OAuth.Client: OpaqueReflectable {
     /// The id of the app; no secret.
     public var description: String { "Client(\(id))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["client": description]) }
 }
 
-extension OAuth.Client.Proof: CustomStringConvertible, CustomReflectable {
+extension OAuth.Client.Proof: OpaqueReflectable {
     /// The names of the headers and of the parameters, without their values.
     public var description: String {
         "Proof(\((headers.map(\.name) + parameters.items.map(\.name)).joined(separator: ", ")))"
     }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["proof": description]) }
 }

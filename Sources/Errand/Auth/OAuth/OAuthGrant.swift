@@ -110,9 +110,7 @@ extension OAuth {
     }
 }
 
-extension OAuth.Grant: CustomStringConvertible, CustomReflectable {
+extension OAuth.Grant: OpaqueReflectable {
     /// The parameters of the request; secret ones are redacted.
     public var description: String { "Grant(\(parameters))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["grant": description]) }
 }

@@ -57,9 +57,7 @@ public struct SavedSession: Sendable, Hashable, Codable {
     }
 }
 
-extension SavedSession: CustomStringConvertible, CustomReflectable {
+extension SavedSession: OpaqueReflectable {
     /// The session without its secrets.
     public var description: String { "SavedSession(\(token), revision: \(revision))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["session": description]) }
 }

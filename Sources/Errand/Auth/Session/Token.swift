@@ -120,7 +120,7 @@ public struct Token: Sendable, Hashable, Codable {
     var authorization: String { "\(type) \(accessToken)" }
 }
 
-extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Token: CustomStringConvertible, CustomDebugStringConvertible, OpaqueReflectable {
     /// The token without its secrets.
     public var description: String {
         // Foundation traps when it formats a date that is not a number.
@@ -130,6 +130,4 @@ extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
     }
     /// The token without its secrets.
     public var debugDescription: String { description }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["token": description]) }
 }

@@ -1,5 +1,5 @@
 #if os(Linux)
-extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectable {
+extension CurlTransport.Options.Proxy: OpaqueReflectable {
     /// The proxy, without the user and the password that its URL may contain.
     public var description: String {
         switch kind {
@@ -26,9 +26,6 @@ extension CurlTransport.Options.Proxy: CustomStringConvertible, CustomReflectabl
         // The error says what is wrong with the text, which may be a part of a password.
         return (try? HTTPURL("http://\(host)"))?.origin
     }
-
-    /// A mirror that shows the description only.
-    public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
 
     /// A password may contain any character, even those that should end it: only the last `@` certainly ends it.
     private static func withoutCredentials(_ url: String) -> String {

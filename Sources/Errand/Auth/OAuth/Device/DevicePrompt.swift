@@ -24,11 +24,9 @@ public struct DevicePrompt: Sendable, Hashable {
     }
 }
 
-extension DevicePrompt: CustomStringConvertible, CustomReflectable {
+extension DevicePrompt: OpaqueReflectable {
     /// The address; the code is for the user only.
     public var description: String { "DevicePrompt(\(address))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["prompt": description]) }
 }
 
 /// The answer of a device authorization endpoint (RFC 8628, 3.2).

@@ -36,11 +36,9 @@ public struct IDClaims: Sendable, Hashable {
     public subscript(name: String) -> JSONValue? { all[name] }
 }
 
-extension IDClaims: CustomStringConvertible, CustomReflectable {
+extension IDClaims: OpaqueReflectable {
     /// The names of the claims: their values are personal.
     public var description: String { "IDClaims(\(all.keys.sorted().joined(separator: ", ")))".printable }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["claims": description]) }
 }
 
 extension Token {

@@ -157,11 +157,9 @@ extension OAuth {
     }
 }
 
-extension OAuth.SignInRequest: CustomStringConvertible, CustomReflectable {
+extension OAuth.SignInRequest: OpaqueReflectable {
     /// The server, without the parameters of the request.
     public var description: String { "SignInRequest(\(oauth))" }
-    /// A mirror that shows only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// The values that bind the response of a sign-in to the program that began it.
