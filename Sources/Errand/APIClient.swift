@@ -165,6 +165,26 @@ public actor APIClient {
         try await answer(to: endpoint, nil, in: session)
     }
 
+    /// An executor that runs tasks on the thread that has their connections; `nil` if the transport has none, as on
+    /// Apple's platforms.
+    ///
+    ///     await withTaskExecutorPreference(client.executor) {
+    ///         await withDiscardingTaskGroup { group in
+    ///             for id in ids { group.addTask { await visit(id) } }
+    ///         }
+    ///     }
+    ///
+    /// A call of such a task is not handed to another thread and back, which saves a part of its processor time: for
+    /// tasks that mostly make calls, such as a crawler's or those of a server that asks others. What runs there holds
+    /// up all connections of the transport, so it must not block or compute for long. What takes a tenth of a second is
+    /// reported as ``ClientEvent/Kind/warned(_:)``, once a minute. Responses of more than 64 KiB are decoded elsewhere.
+    ///
+    /// What is isolated to an actor, such as the main actor, runs there as ever. `Task { }` does not inherit the
+    /// preference; the child tasks of a group do. With `nil`, the operation runs as without it.
+    public nonisolated var executor: (any TaskExecutor)? {
+        (configuration.transport ?? defaultTransport?.transport)?.executor
+    }
+
     /// The number of running calls, now and whenever it changes. A slow listener receives only the latest number.
     public nonisolated var activity: AsyncStream<Int> { calls.activity }
 
@@ -286,9 +306,7 @@ extension APIClient {
     }
 }
 
-extension APIClient: CustomStringConvertible, CustomReflectable {
+extension APIClient: OpaqueReflectable {
     /// The server and the main rules, without secrets.
     public nonisolated var description: String { "APIClient(\(configuration))" }
-    /// A mirror that shows only the description.
-    public nonisolated var customMirror: Mirror { Mirror(self, children: ["client": description]) }
 }

@@ -15,7 +15,7 @@ enum WireBench {
     private static let megabytes = 1000
 
     private enum Contender: String, CaseIterable {
-        case errand, libcurl, urlsession
+        case errand, executor, libcurl, urlsession
     }
 
     private struct Figures {
@@ -34,6 +34,15 @@ enum WireBench {
             let figures = try measure(target, tasks: tasks)
             guard let errand = figures[.errand] else { continue }
             add(errand, tasks: tasks, to: &report)
+            if let executor = figures[.executor], let libcurl = figures[.libcurl] {
+                let meaning = "on the transport's executor to those of libcurl, with \(tasks) tasks"
+                report.add(
+                    "wire.on_executor_vs_libcurl_calls_\(tasks)",
+                    .number(executor.callsPerSecond / libcurl.callsPerSecond), "calls per second \(meaning)")
+                report.add(
+                    "wire.on_executor_vs_libcurl_cpu_\(tasks)",
+                    .number(executor.microsecondsOfCPU / libcurl.microsecondsOfCPU), "µs of CPU time \(meaning)")
+            }
             for rival in [Contender.urlsession, .libcurl] {
                 guard let other = figures[rival] else { continue }
                 let calls = errand.callsPerSecond / other.callsPerSecond
@@ -87,6 +96,7 @@ enum WireBench {
                 let child =
                     switch contender {
                     case .errand: try Child(Child.own, ["worker", "calls"] + arguments)
+                    case .executor: try Child(Child.own, ["worker", "calls-on-executor"] + arguments)
                     case .libcurl: try Child(Child.sibling("wire-peer"), ["loop"] + arguments)
                     case .urlsession: try Child(Child.sibling("wire-urlsession"), arguments)
                     }

@@ -9,7 +9,7 @@ import Foundation
 /// The process in which one of WireBench's measurements runs, so that its memory and its processor time are its own.
 ///
 /// ```text
-/// errand-bench worker calls <url> <tasks> <seconds>
+/// errand-bench worker calls|calls-on-executor <url> <tasks> <seconds>
 /// errand-bench worker secure <url> <tasks> <seconds> <authorities>
 /// errand-bench worker list <url> <tasks> <seconds> ours|theirs
 /// errand-bench worker first ours|theirs
@@ -54,7 +54,10 @@ enum WireWorker {
         let start = ContinuousClock.now
         let count: Int
         switch kind {
-        case "calls": count = try await calls(of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
+        case "calls", "calls-on-executor":
+            let isOnExecutor = kind != "calls"
+            count = try await calls(
+                of: url, tasks: Int(numbers[0]), for: .seconds(numbers[1]), onExecutor: isOnExecutor)
         case "list":
             count = try await calls(of: url, as: [Model].self, tasks: Int(numbers[0]), for: .seconds(numbers[1])) {
                 if arguments.last == "theirs" { $0.decoder = JSONDecoder() }
@@ -93,7 +96,7 @@ enum WireWorker {
 
     private static func calls<Response: Decodable & Sendable>(
         of url: String, as type: Response.Type = Model.self, tasks: Int, for duration: Duration,
-        _ configure: (inout Configuration) -> Void = { _ in }
+        onExecutor isOnExecutor: Bool = false, _ configure: (inout Configuration) -> Void = { _ in }
     ) async throws -> Int {
         let client = APIClient(url) {
             $0.rateLimit = .unlimited
@@ -102,7 +105,7 @@ enum WireWorker {
         let end = ContinuousClock.now + duration
         return try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<tasks {
-                group.addTask {
+                group.addTask(executorPreference: isOnExecutor ? client.executor : nil) {
                     var calls = 0
                     repeat {
                         _ = try await client.run(Endpoint<Response>.get(""))

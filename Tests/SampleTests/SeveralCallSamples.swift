@@ -132,6 +132,18 @@ struct SeveralCallSamples {
         return failed
     }
 
+    @Test("tasks that run beside their connections")
+    func executor() async throws {
+        let (client, ids, visited) = (APIClient("http://localhost:1"), [1, 2], Noted<Set<Int>>([]))
+        @Sendable func visit(_ id: Int) async { visited.update { $0.insert(id) } }
+        await withTaskExecutorPreference(client.executor) {
+            await withDiscardingTaskGroup { group in
+                for id in ids { group.addTask { await visit(id) } }
+            }
+        }
+        #expect(visited.value == [1, 2])
+    }
+
     @Test("one deadline for calls of two clients")
     func deadline() async throws {
         let (users, feed, id) = (client, client, 1)

@@ -182,6 +182,9 @@ final class Transmission: Interruptible, PhaseReporter {
         report(.waitedForPermit(wait))
     }
 
+    /// Reports something to the developer of the program.
+    func warn(_ text: String) { report(.warned(text)) }
+
     /// Begins to report to the caller how much of a body has been sent, if the caller wants to know.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {
         settings.upload?.begin(of: length)

@@ -18,12 +18,34 @@ extension APIClient {
         do throws(ServiceError) {
             return try await configuration.time.run { () async throws(ServiceError) -> Reply<Response> in
                 let sent = try await send(endpoint, as: call, in: session)
+                if sent.response.isLarge, isOnTransport {
+                    return try await replyElsewhere(sent, to: endpoint, of: call)
+                }
                 if let reply = try replyUnlessReplaceable(from: sent, to: endpoint, of: call) { return reply }
                 return try await reloaded(endpoint, as: call, in: sent.session)
             }
         } catch {
             throw end(call, with: error)
         }
+    }
+
+    /// Whether the task runs on the thread that has the transport's connections.
+    private nonisolated var isOnTransport: Bool {
+        guard let executor else { return false }
+        return withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor.asUnownedTaskExecutor() }
+    }
+
+    /// Decodes a large response where that holds up no connections.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private nonisolated func replyElsewhere<Response>(
+        _ sent: Sent, to endpoint: Endpoint<Response>, of call: Call
+    ) async throws(ServiceError) -> Reply<Response> {
+        let reply = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ServiceError) in
+            try replyUnlessReplaceable(from: sent, to: endpoint, of: call)
+        }
+        if let reply { return reply }
+        return try await reloaded(endpoint, as: call, in: sent.session)
     }
 
     /// Asks the server again, because what was stored may be older than the type of the response.
@@ -230,4 +252,9 @@ extension APIClient {
     nonisolated func redactor(for call: Call) -> Redactor {
         call.redactor(secretNames)
     }
+}
+
+extension HTTPResponse {
+    /// Whether it takes too long to decode the body to keep a thread with connections for that.
+    fileprivate var isLarge: Bool { body.bytes.map { $0.count > 64 << 10 } ?? false }
 }

@@ -34,6 +34,9 @@ public protocol Transport: Sendable {
     /// A warning about the transport for the program's developer, always the same; `nil`, none, by default. It is
     /// reported once in a process, as ``ClientEvent/Kind/warned(_:)``, by the first client with a listener.
     var warning: String? { get }
+    /// An executor for tasks that make calls with this transport, which spares them changes of threads; `nil`, none, by
+    /// default. See ``APIClient/executor``.
+    var executor: (any TaskExecutor)? { get }
 }
 
 extension Transport {
@@ -48,6 +51,8 @@ extension Transport {
     public var identity: String? { nil }
     /// None.
     public var warning: String? { nil }
+    /// None.
+    public var executor: (any TaskExecutor)? { nil }
 }
 
 /// What a transport does by itself, because it can do it better than its client.

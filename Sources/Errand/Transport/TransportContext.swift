@@ -167,6 +167,11 @@ public struct TransportContext: Sendable {
         send.reporter.beginReading(until: end)
     }
 
+    /// Reports something to the developer of the program.
+    func warn(_ text: String) {
+        send.reporter.warn(text)
+    }
+
     /// Reports that bytes of a body have arrived or left. The timeout begins anew.
     public func noteProgress() {
         send.noteProgress()
@@ -192,6 +197,7 @@ private final class PhaseClosure: PhaseReporter {
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
 
     func noteWait(forPermit wait: Duration) {}
+    func warn(_ text: String) {}
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))

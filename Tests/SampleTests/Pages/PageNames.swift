@@ -101,6 +101,7 @@ struct PageNames {
             ids: [Int]
             names: [String]
             total: Int
+            @Sendable func visit(_ id: Int) async {}
             """),
         "Cookies.md": PageNames(
             """

@@ -28,6 +28,8 @@ struct CurlInbox {
     }
 
     private var jobs: [Job] = []
+    /// The jobs of tasks that prefer the thread.
+    private var tasks: [UnownedJob] = []
     private var ended: [Promise<Void, ServiceError>] = []
     private var thread = Thread.absent
     private var isClosed = false
@@ -56,6 +58,19 @@ struct CurlInbox {
     mutating func add(_ job: Job) -> Notice {
         guard thread == .running else { return .none }
         jobs.append(job)
+        return noticeOfJob()
+    }
+
+    /// Adds the job of a task; `nil` if the thread ends or has ended, and another has to run it.
+    mutating func add(_ task: UnownedJob) -> Notice? {
+        guard !isClosed, thread != .lingering else { return nil }
+        tasks.append(task)
+        if thread == .running { return noticeOfJob() }
+        thread = .running
+        return .launch
+    }
+
+    private mutating func noticeOfJob() -> Notice {
         defer { isWaiting = false }
         if isWaiting { return .wake }
         if isWatched { return .none }
@@ -97,7 +112,7 @@ struct CurlInbox {
 
     /// Whether there is nothing to do but to wait; from then on, a job wakes the thread.
     mutating func mayWait() -> Bool {
-        isWaiting = jobs.isEmpty && !isClosed
+        isWaiting = jobs.isEmpty && tasks.isEmpty && !isClosed
         return isWaiting
     }
 
@@ -108,12 +123,24 @@ struct CurlInbox {
         return isClosed
     }
 
-    /// The thread has ended all exchanges, or could not begin. Returns the jobs that will not be done, and what waits
-    /// for its end.
-    mutating func end(_ next: Thread) -> (jobs: [Job], ended: [Promise<Void, ServiceError>]) {
+    /// Exchanges the jobs of tasks for an empty list, likewise.
+    mutating func takeTasks(for empty: inout [UnownedJob]) {
+        swap(&tasks, &empty)
+    }
+
+    /// Puts jobs of tasks that had no time before those that have come since.
+    mutating func putBack(_ rest: ArraySlice<UnownedJob>) {
+        tasks.insert(contentsOf: rest, at: 0)
+    }
+
+    /// The thread has ended all exchanges, or could not begin. Returns the jobs that will not be done, those of tasks,
+    /// which another thread has to do, and what waits for its end.
+    mutating func end(
+        _ next: Thread
+    ) -> (jobs: [Job], tasks: [UnownedJob], ended: [Promise<Void, ServiceError>]) {
         thread = next
-        defer { (jobs, ended) = ([], []) }
-        return (jobs, ended)
+        defer { (jobs, tasks, ended) = ([], [], []) }
+        return (jobs, tasks, ended)
     }
 }
 #endif

@@ -5,6 +5,7 @@ import Glibc
 #else
 import Musl
 #endif
+import Synchronization
 
 /// The thread on which libcurl works, woken when there is something new to do.
 ///
@@ -19,6 +20,9 @@ final class CurlLoop: Sendable {
     /// What works on the exchanges, while there is a thread. The thread has it but for its waits, in which a caller can
     /// have it for the time of one send.
     private let worker = Lock<CurlWorker?>(nil)
+    /// Whether a task has ever preferred the thread.
+    private let hasTasks = Atomic(false)
+    private let holds = Lock(CurlHolds())
 
     /// Creates a loop for the requests of these queues.
     init(_ core: CurlCore, pool: CurlPool) {
@@ -105,9 +109,17 @@ final class CurlLoop: Sendable {
     }
 
     private func run() {
-        CurlWorker.prepareThread()
+        let signals = CurlWorker.prepareThread()
         worker.withLock { $0 = CurlWorker(core, pool) }
-        while let wait = turn() { ccurl_loop_wait(core.loop, wait) }
+        var tasks: [UnownedJob] = []
+        while var wait = turn() {
+            // What the tasks ask for begins before the thread waits.
+            if runTasks(&tasks, signals) {
+                guard let next = turn() else { break }
+                wait = next
+            }
+            ccurl_loop_wait(core.loop, wait)
+        }
         let rest = worker.withLock { worker in
             defer { worker = nil }
             return worker
@@ -131,7 +143,7 @@ final class CurlLoop: Sendable {
 
     /// Completes what waits for the thread, which has ended all exchanges or could not begin.
     private func end(_ thread: CurlInbox.Thread, hasBegun: Bool = true) {
-        let (jobs, ended) = inbox.withLock { $0.end(thread) }
+        let (jobs, tasks, ended) = inbox.withLock { $0.end(thread) }
         for job in jobs {
             switch job {
             case .start(let exchange):
@@ -141,7 +153,47 @@ final class CurlLoop: Sendable {
             case .resume, .cancel: break
             }
         }
+        for task in tasks { Self.runElsewhere(task) }
         for promise in ended { promise.complete(.success(())) }
+    }
+
+    // MARK: Tasks
+
+    /// How long the jobs of tasks may have the thread until sockets are served again.
+    private static let taskTime = Duration.milliseconds(1)
+
+    /// Runs jobs of tasks, with the signals that their thread would have. No lock is held. Returns whether there were
+    /// any.
+    private func runTasks(_ tasks: inout [UnownedJob], _ signals: CurlSignals) -> Bool {
+        guard hasTasks.load(ordering: .relaxed) else { return false }
+        inbox.withLock { $0.takeTasks(for: &tasks) }
+        guard !tasks.isEmpty else { return false }
+        signals.allow()
+        defer { signals.block() }
+        let (executor, time) = (asUnownedTaskExecutor(), SystemTime.shared)
+        var now = time.now
+        let end = now.advanced(by: Self.taskTime)
+        var next = 0
+        repeat {
+            let start = now
+            tasks[next].runSynchronously(on: executor)
+            next += 1
+            now = time.now
+            if start.duration(to: now) >= CurlHolds.longest { holds.withLock { $0.note(start.duration(to: now)) } }
+        } while next < tasks.count && now < end
+        if next < tasks.count { inbox.withLock { $0.putBack(tasks[next...]) } }
+        tasks.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    private static func runElsewhere(_ task: UnownedJob) {
+        globalConcurrentExecutor.enqueue(ExecutorJob(task))
+    }
+
+    /// Returns a warning if a job of a task has held up the thread, once a minute.
+    func takeWarning() -> String? {
+        guard hasTasks.load(ordering: .relaxed) else { return nil }
+        return holds.withLock { $0.takeWarning(at: SystemTime.shared.now) }
     }
 
     // MARK: The end
@@ -160,6 +212,16 @@ final class CurlLoop: Sendable {
     func closed() async {
         let promise = Promise<Void, ServiceError>()
         if inbox.withLock({ $0.awaitEnd(promise) }) { await promise.completion() }
+    }
+}
+
+extension CurlLoop: TaskExecutor {
+    /// Runs a job of a task between two turns of the thread; on one of Swift's own if that ends or has ended.
+    func enqueue(_ job: consuming ExecutorJob) {
+        let task = UnownedJob(job)
+        if !hasTasks.load(ordering: .relaxed) { hasTasks.store(true, ordering: .relaxed) }
+        guard let notice = inbox.withLock({ $0.add(task) }) else { return Self.runElsewhere(task) }
+        act(on: notice)
     }
 }
 #endif

@@ -33,6 +33,10 @@ public final class CurlTransport: Transport {
     /// A digest of the certificates, the pins, the proxy and the Unix socket of its options; `""` if they have none.
     public var identity: String? { options.identity }
 
+    /// Runs tasks on the thread that has their connections; `nil` if libcurl cannot be opened. See
+    /// ``APIClient/executor``. After `shutdown()`, it runs them like any task.
+    public var executor: (any TaskExecutor)? { try? opening.loop() }
+
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
         ccurl_open() ? String(cString: ccurl_version()) : nil
@@ -62,6 +66,7 @@ public final class CurlTransport: Transport {
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         if request.body?.isEmptyStream == true { return try await exchangeAfterBody(request, context) }
         let loop = try opening.loop()
+        if let warning = loop.takeWarning() { context.warn(warning) }
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
         let handle = try await borrow(from: loop, for: key, context)
         return try await exchange(request, with: handle, of: key, on: loop, context)

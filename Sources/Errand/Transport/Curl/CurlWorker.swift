@@ -36,10 +36,12 @@ struct CurlWorker: @unchecked Sendable {
 
     private var loop: OpaquePointer { core.loop }
 
-    /// Prepares the thread of a loop.
-    static func prepareThread() {
-        blockSignals()
+    /// Prepares the thread of a loop. Returns its signals.
+    static func prepareThread() -> CurlSignals {
+        let signals = CurlSignals()
+        signals.block()
         ccurl_name_thread("errand.curl")
+        return signals
     }
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if the loop is
@@ -313,19 +315,6 @@ struct CurlWorker: @unchecked Sendable {
     private mutating func forget(_ transfer: OpaquePointer) -> CurlExchange? {
         streamed[transfer] = nil
         return running.removeValue(forKey: transfer)
-    }
-
-    /// No handler of the program's own should run on this thread, except those of faults and of profilers. When this
-    /// thread resumes a task, Dispatch may start a thread, which inherits what is blocked here: a fault on it would end
-    /// the process without a word, if no handler could run.
-    ///
-    /// A broken connection is an error that libcurl reports. As a signal, it would end the process.
-    private static func blockSignals() {
-        var blocked = sigset_t()
-        sigfillset(&blocked)
-        for signal in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPROF] { sigdelset(&blocked, signal) }
-        if !ccurl_raises_pipe_signal() { sigdelset(&blocked, SIGPIPE) }
-        pthread_sigmask(SIG_BLOCK, &blocked, nil)
     }
 }
 
