@@ -203,6 +203,7 @@ extension CacheControl {
     /// Directives of a response that are read as these were.
     fileprivate var text: String {
         var directives: [String] = []
+        if noStore { directives.append("no-store") }
         if noCache { directives.append("no-cache") }
         if mustRevalidate { directives.append("must-revalidate") }
         if mustUnderstand { directives.append("must-understand") }

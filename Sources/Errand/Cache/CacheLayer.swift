@@ -309,8 +309,10 @@ struct CacheLayer: Layer {
                 stored, at: finding.key, since: finding.position, sentAt: exchange.sentAt)
             return CacheStatus(.miss, reason: problem)
         case .leave(let reason):
-            // What the server gives now is not what is stored; a failure says nothing about that.
-            if response.isSuccess || [404, 410].contains(response.status) {
+            // What the server gives now is not what is stored; a failure says nothing about that. A copy belongs to the
+            // calls that keep it.
+            let isOthers = finding.stored?.control.noStore == true && !exchange.rules.keepsCopy
+            if !isOthers, response.isSuccess || [404, 410].contains(response.status) {
                 cache.noteUnstored(at: finding.key, sentAt: exchange.sentAt)
                 if let old = finding.stored { await cache.store.remove(old, at: finding.key) }
             }

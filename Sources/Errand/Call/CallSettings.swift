@@ -45,10 +45,7 @@ final class CallSettings: Sendable {
         knownName = events.hasListeners ? "\(method) \(path)" : nil
         self.started = started ?? time.now
         let own = rules.rules.deadline.map(self.started.advanced(by:)) ?? .distantFuture
-        // What refreshes a token works for all calls that wait for it.
-        if refreshRun == nil, let group = Deadline.current, case let end = time.now.advanced(by: group.remaining),
-            end < own
-        {
+        if let group = Deadline.current?.value, case let end = time.now.advanced(by: group.remaining), end < own {
             (deadline, deadlineLimit) = (end, group.limit)
         } else {
             (deadline, deadlineLimit) = (own, rules.rules.deadline)

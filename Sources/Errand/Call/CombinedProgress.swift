@@ -5,15 +5,15 @@
 ///         try await client.download(.get("files/\(name)"), to: name, onProgress: progress.part())
 ///     }
 ///
-/// It reports as often as its parts do, one report after the other and on no actor. An attempt that begins again takes
-/// back what it has transferred.
+/// It reports as often as its parts do, one report after the other and on no actor. When a part begins again, the bytes
+/// of its last attempt are no longer counted, so the sum may go back.
 public final class CombinedProgress: Sendable {
     private struct State {
         /// The bytes of each part.
         var parts: [Int] = []
         var bytes = 0
         var attempt = 1
-        /// Whether a part is reporting, which also reports what has changed meanwhile.
+        /// Whether a part is reporting. It also reports what the other parts add until it is done.
         var isReporting = false
         var hasChanged = false
     }
@@ -26,7 +26,7 @@ public final class CombinedProgress: Sendable {
     ///
     /// - Parameters:
     ///   - total: The bytes of all transfers; `nil`, not known, by default.
-    ///   - report: Receives the bytes of all parts. The greatest number of attempts is that of a part.
+    ///   - report: Receives the bytes of all parts, with the number of attempts of the part that has needed the most.
     public init(total: Int? = nil, _ report: @escaping @Sendable (TransferProgress) -> Void) {
         self.total = total
         self.report = report

@@ -81,7 +81,7 @@ final class SharedTransmission: Sendable {
         for owner: any TransmissionOwner, _ send: @escaping @Sendable () async throws(ServiceError) -> HTTPResponse,
         isOver: @escaping @Sendable () -> Void = {}
     ) {
-        Task(executorPreference: transmission.time.executor) {
+        transmission.time.startTask {
             let outcome: Result<HTTPResponse, ServiceError>
             do throws(ServiceError) {
                 outcome = .success(try await send())

@@ -9,9 +9,12 @@ extension Pipeline {
             let settings = context.transmission.settings
             var rules = settings.rules.withoutDeadline
             rules.cache.mode = .refresh
-            let own = CallSettings(
-                id: calls.nextID(), method: request.method, path: settings.path, rules: BoxedRules(rules),
-                time: settings.time, events: events)
+            // Nobody waits for it until a caller's deadline.
+            let own = Deadline.$current.withValue(nil) { [rules] in
+                CallSettings(
+                    id: calls.nextID(), method: request.method, path: settings.path, rules: BoxedRules(rules),
+                    time: settings.time, events: events)
+            }
             let shared = SharedTransmission(
                 Transmission(own, signedIn: context.transmission.session), finishesAlone: true)
             do throws(ServiceError) {

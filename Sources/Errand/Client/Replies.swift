@@ -11,7 +11,7 @@ extension APIClient {
     ///         show(reply.value)
     ///     }
     ///
-    /// The first comes from the cache, if something is stored that the server does not require to be confirmed. The
+    /// The first comes from the cache, if something is stored that the call may use without asking. The
     /// second comes from the server, or was confirmed by it; it is left out if the first was fresh. If the server
     /// fails, the iteration throws after the first. What is stored but cannot be decoded is left out too.
     ///

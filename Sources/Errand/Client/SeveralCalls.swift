@@ -1,5 +1,5 @@
 extension APIClient {
-    /// Runs calls, at most so many at once, and returns their responses in the order of the endpoints.
+    /// Runs calls, at most `limit` at a time, and returns their responses in the order of the endpoints.
     ///
     ///     let lists = try await client.runAll(ids.map { .friends(of: $0) }, atMost: 8)
     ///
@@ -15,7 +15,7 @@ extension APIClient {
         try await runAll(endpoints, atMost: limit) { [self] in try await run($0) }
     }
 
-    /// Runs an operation for each element, at most so many at once, and returns the values in the order of the
+    /// Runs an operation for each element, at most `limit` at a time, and returns the values in the order of the
     /// elements: for downloads, uploads, and whatever else takes more than one call.
     ///
     ///     let files = try await client.runAll(names, atMost: 8) { name in
@@ -48,7 +48,7 @@ extension APIClient {
         return values
     }
 
-    /// Runs an operation for each element, at most so many at once, and returns the results in the order of the
+    /// Runs an operation for each element, at most `limit` at a time, and returns the results in the order of the
     /// elements. An error ends no other operation.
     ///
     ///     let results = await client.results(of: names, atMost: 8) { name in

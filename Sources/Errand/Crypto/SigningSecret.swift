@@ -10,12 +10,14 @@ public import Foundation
 ///     let secret = SigningSecret("whsec-2Hk3")
 ///     guard secret.accepts(signature, of: body) else { throw Forbidden() }
 ///
-/// Its description and its mirror do not show it. For signatures with a private key, see ``SigningKey``.
+/// An empty secret, as a variable of the environment that is missing may become, accepts nothing. Its description and
+/// its mirror do not show it. For signatures with a private key, see ``SigningKey``.
 public struct SigningSecret: Sendable {
     /// The hash after the first block of each of its two passes, which is all that is needed of the secret.
     private let inner, outer: SHA256
     /// For comparisons with the secret itself.
     private let digest: [UInt8]
+    private let isEmpty: Bool
 
     /// Creates a secret from a text in UTF-8. If a service gives its secret in base64 or hexadecimal, its documentation
     /// says whether the text is the secret, or the bytes that it stands for.
@@ -26,6 +28,7 @@ public struct SigningSecret: Sendable {
     /// Creates a secret from bytes.
     public init(_ bytes: Data) {
         digest = SHA256.hash(of: bytes)
+        isEmpty = bytes.isEmpty
         // A longer key is replaced by its hash (RFC 2104, 2).
         let key = bytes.count > SHA256.block ? digest : Array(bytes)
         let block = key + [UInt8](repeating: 0, count: SHA256.block - key.count)
@@ -48,7 +51,7 @@ public struct SigningSecret: Sendable {
     /// Returns whether the bytes are the signature of the message. The time that it takes does not depend on how many
     /// of the bytes are right.
     public func accepts(_ signature: Data, of message: Data) -> Bool {
-        Self.isEqual(Array(signature), Array(self.signature(of: message)))
+        !isEmpty && Self.isEqual(Array(signature), Array(self.signature(of: message)))
     }
 
     /// Returns whether the text is the signature of the message, in hexadecimal or base64. The time that it takes does
@@ -64,7 +67,7 @@ public struct SigningSecret: Sendable {
     /// Returns whether the text is the secret itself, for services that send it along instead of a signature. The time
     /// that it takes does not depend on how much of the text is right.
     public func matches(_ text: String) -> Bool {
-        Self.isEqual(SHA256.hash(of: Data(text.utf8)), digest)
+        !isEmpty && Self.isEqual(SHA256.hash(of: Data(text.utf8)), digest)
     }
 
     private static func base64(_ text: String) -> [UInt8]? {

@@ -42,9 +42,10 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     ///     $0.cache = .disk("com.example.app", megabytes: 50)
     ///     $0.cachePolicies = [.keepingCopy, .networkFirst(within: .seconds(3))]
     ///
-    /// The server is asked each time. Only if it cannot be reached or fails is the copy used, however old it is, and
-    /// only by calls with this policy. With ``onlyIfCached``, it is used without asking. Only a signed call keeps a
-    /// copy of what the server forbids to store. It belongs to the session, and a sign-out removes it.
+    /// For what it forbids to store, or requires to be confirmed, the server is asked each time. Only if it cannot be
+    /// reached or fails is the copy used, however old it is, and only by calls with this policy. With
+    /// ``onlyIfCached``, it is used without asking. Only a signed call keeps a copy of what the server forbids to
+    /// store. It belongs to the session, and a sign-out removes it.
     public static let keepingCopy = CachePolicy(kind: .keepingCopy)
 
     /// Has the server confirm what has expired, whatever would be allowed instead.

@@ -81,7 +81,7 @@ public struct CallOptions: Sendable {
     public var digests: Set<BodyDigest> = []
 
     /// The value whose members are parameters of the query; `nil` by default. See ``Endpoint/query(_:)``.
-    var queryValue: (any Encodable & Sendable)?
+    var queryValue: QueryMembers?
     /// What proves who sends a request that no token signs; `nil` by default.
     var sender: SenderProof?
 

@@ -39,7 +39,7 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
     ///         }
     ///     }
     ///
-    /// Text that may be secret by its name is masked.
+    /// Values with well-known secret names are masked; the names in ``Configuration/secretNames`` are not known here.
     ///
     /// - Parameters:
     ///   - error: The error, as a rule a `DecodingError`.
@@ -47,17 +47,17 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
     ///   - data: What was decoded, for the snippet; empty by default.
     public init(_ error: any Error, decoding type: Any.Type, from data: Data = Data()) {
         let cause = Cause(error, decoding: type, isQuoting: true)
-        func shown(_ text: some Collection<UInt8>) -> String {
-            let (beginning, isCut) = Redactor.standard.beginning(of: text, length: Self.shownLength)
+        func shown(_ text: some Collection<UInt8>, upTo length: Int = Self.shownLength) -> String {
+            let (beginning, isCut) = Redactor.standard.beginning(of: text, length: length)
             return isCut ? "\(beginning)…" : beginning
         }
         self.init(
-            path: shown(cause.path.utf8), expected: cause.expected, found: shown(cause.found.utf8),
+            path: shown(cause.path.utf8, upTo: Self.pathLength), expected: cause.expected, found: shown(cause.found.utf8),
             snippet: shown(data))
     }
 
-    /// How much of a text is shown.
-    private static let shownLength = 200
+    /// How much of a text is shown, and of a path, whose names may come from the server too.
+    private static let (shownLength, pathLength) = (200, 500)
 
     /// What happened, in words for developers.
     public var description: String {

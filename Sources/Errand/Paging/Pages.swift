@@ -62,6 +62,11 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         var names = Set(client.configuration.parameters.items.map(\.name))
         guard !names.isEmpty else { return names }
         names.subtract(endpoint.query.items.map(\.name))
+        if endpoint.hasOptions, let members = endpoint.options.queryValue {
+            // What cannot be encoded makes the call for the page fail.
+            let own = try? members.query(encodedBy: client.configuration.encoder)
+            names.subtract(own?.items.map(\.name) ?? [])
+        }
         if case .parameters(let own) = endpoint.body?.content {
             // The client's parameters go into the body then, and those in the URL are the server's.
             guard endpoint.method.takesParametersInQuery else { return [] }
@@ -167,7 +172,8 @@ extension Pages {
     public func position(after reply: Reply<Response>, at position: PagePosition = .start) -> PagePosition? {
         let isEmpty = isEmpty(reply.value)
         return switch paging.step(after: reply, at: position.place, isEmpty: isEmpty, hiding: commonNames) {
-        case .end: nil
+        // The page of another origin names no next one.
+        case .end, .fault(.otherOrigin, _): nil
         case .on(let next), .fault(_, let next): PagePosition(next)
         }
     }

@@ -121,7 +121,9 @@ final class RequestBuilder: Sendable {
         of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
     ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
-        if endpoint.hasOptions, let value = endpoint.options.queryValue { query.add(try members(of: value)) }
+        if endpoint.hasOptions, let members = endpoint.options.queryValue {
+            query.add(try members.query(encodedBy: configuration.encoder))
+        }
         var body = endpoint.body
         var forQuery = common
         if case .parameters(let own) = body?.content {
@@ -150,25 +152,6 @@ final class RequestBuilder: Sendable {
         query.items += added
         if let target { return (target.query(replacing: query.items), encodedBody) }
         return (query.items.isEmpty ? nil : query.encoded, encodedBody)
-    }
-
-    /// Returns the members of a value as parameters of a query.
-    private func members(of value: any Encodable & Sendable) throws(ServiceError) -> QueryItems {
-        let query: QueryItems?
-        do {
-            let encoder = configuration.encoder as? JSONEncoder ?? JSONEncoder()
-            query = try QueryItems(query: value, encodedBy: encoder)
-        } catch {
-            throw ServiceError(error) {
-                let reason = "the query cannot be encoded: \(RequestBody.explain($0))"
-                return .invalidRequest(InvalidRequest(.query, reason))
-            }
-        }
-        guard let query else {
-            let reason = "a value of \(type(of: value)) is not encoded as an object, so a query has no names for it"
-            throw .invalidRequest(InvalidRequest(.query, reason))
-        }
-        return query
     }
 
     /// Returns the credentials that the endpoint's calls have there; `nil` if they have none.

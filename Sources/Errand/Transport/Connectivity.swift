@@ -1,7 +1,7 @@
 /// A check for a network. It runs before every attempt, so it must cost next to nothing.
 ///
-/// The system's says only whether this machine has a route to other machines, not whether the server can be reached, so
-/// calls to this machine itself do not ask it. A check of your own holds for every server.
+/// The system's check says whether this machine has a route to other machines, and not whether the server can be
+/// reached. Calls to this machine itself do not ask it. A check of your own holds for every server.
 public struct Connectivity: Sendable {
     private let isOnline: @Sendable () -> Bool
     /// Whether the check holds for calls to this machine itself.

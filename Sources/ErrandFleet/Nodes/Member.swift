@@ -101,7 +101,7 @@ actor Member {
                 let (before, limit, run) = (work.task, work.limit, work.run + 1)
                 (work.run, work.isLeaving) = (run, false)
                 // Its owner is the limiter, whose release ends the work.
-                work.task = Task(executorPreference: time.executor) {
+                work.task = time.startTask {
                     await before?.value
                     await self.work(for: limit, run)
                 }
@@ -110,7 +110,7 @@ actor Member {
             if published.loops == nil {
                 let leaving = published.leaving
                 // Its owners are the limits: it is canceled with the last of them.
-                published.loops = Task(executorPreference: time.executor) {
+                published.loops = time.startTask {
                     await leaving?.value
                     await self.run()
                 }
@@ -160,7 +160,7 @@ actor Member {
                 return (.done(leaving: nil), nil)
             }
             // The loops are canceled, and a canceled task cannot use the store. Its owners are those that wait for it.
-            let leaving = Task(executorPreference: time.executor) {
+            let leaving = time.startTask {
                 await loops.value
                 await self.leave()
             }

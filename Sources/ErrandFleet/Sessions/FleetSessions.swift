@@ -96,7 +96,7 @@ public final class FleetSessions: TokenPersistence {
     public func changes() -> AsyncStream<Void>? {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // Owned by the stream.
-        let task = Task(executorPreference: time.executor) { [archive, time] in
+        let task = time.startTask { [archive, time] in
             await Self.follow(archive, time: time) { continuation.yield() }
         }
         continuation.onTermination = { _ in task.cancel() }
@@ -184,7 +184,7 @@ public final class FleetSessions: TokenPersistence {
 
     /// Runs `work`, which is finished even if the task is canceled.
     private func finishing<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
-        await Task(executorPreference: time.executor) { await work() }.value
+        await time.startTask { await work() }.value
     }
 
     private func pause(_ pause: Duration) async {

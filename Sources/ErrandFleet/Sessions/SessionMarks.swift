@@ -123,7 +123,7 @@ final class SessionMarks: Sendable {
     /// Writes a mark over that record, even if the task is canceled: a write that is given up may leave a mark that
     /// others outwait.
     private func finishing(over found: SessionArchive.Found?) async throws(TokenPersistenceError) -> Held? {
-        let outcome = await Task(executorPreference: time.executor) { () -> Result<Held?, TokenPersistenceError> in
+        let outcome = await time.startTask { () -> Result<Held?, TokenPersistenceError> in
             do throws(SessionArchive.Failure) {
                 return .success(try await self.write(over: found))
             } catch {
@@ -186,7 +186,7 @@ private final class RecordSignal: Sendable {
             of: FleetRevision?.self)
         (self.versions, self.version) = (versions, version)
         // Ended by its owner. If the watch fails, the alarm still comes.
-        watch = Task(executorPreference: time.executor) {
+        watch = time.startTask {
             do {
                 for try await record in archive.changes() { version.yield(record?.revision) }
             } catch {}

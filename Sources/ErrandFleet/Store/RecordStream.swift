@@ -1,3 +1,5 @@
+import Errand
+
 /// A stream of a record's versions, for stores.
 package enum RecordStream {
     /// Passes on a version of the record; `nil` if there is none.
@@ -11,7 +13,8 @@ package enum RecordStream {
     ) -> AsyncThrowingStream<FleetRecord?, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: FleetRecord?.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
-        let task = Task {
+        let time: any TimeSource = .system
+        let task = time.startTask {
             do throws(FleetStoreError) {
                 try await body { _ = continuation.yield($0) }
                 continuation.finish()

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("C17: a stream and a list end with it as well")
+    @Test("C17: a stream ends with it as well")
     func streams() async throws {
         network.on(.get, "/feed", .events([ServerSentEvent("a"), ServerSentEvent("b")], every: .seconds(1)).always)
         let client = testClient(network, clock)
@@ -119,6 +119,69 @@ import Testing
         }
         #expect(network.sent.count { $0.request.url.path == "/token" } == 1)
         #expect(network.sent.last?.request.headers["Authorization"] == "Bearer new")
+    }
+
+    @Test("C17: a task that begins in the operation has the limit until the operation is over")
+    func unstructured() async throws {
+        let client = testClient(network, clock)
+        let (limited, late) = await clock.run {
+            let (begun, go) = AsyncStream<Void>.makeStream()
+            let (limited, late) = await Deadline(after: .seconds(1), time: clock).run {
+                let limited = Task(executorPreference: clock.executor) { await end { try await client.run(slow) } }
+                let late = Task(executorPreference: clock.executor) {
+                    for await _ in begun { break }
+                    return await end { try await client.run(slow) }
+                }
+                _ = await limited.value
+                return (limited, late)
+            }
+            go.yield()
+            return (await limited.value, await late.value)
+        }
+        #expect(limited.limit == .seconds(1) && late.limit == nil)
+    }
+
+    @Test("C17: a refresh of the cache beside the call has no such limit, and still its timeout")
+    func background() async throws {
+        network.on(.get, "/x", .json("1", headers: ["Cache-Control": "max-age=1"]), .silence, .json("2"))
+        let client = testClient(network, clock) {
+            $0.cache = .memory(megabytes: 1)
+            $0.timeout = .seconds(3)
+            $0.retry = .never
+        }
+        let stale = Endpoint<Int>.get("x").cache(.staleUpTo(.seconds(100)))
+        try await clock.run {
+            _ = try await client.run(stale)
+            try await clock.sleep(for: .seconds(2))
+            let value = try await Deadline(after: .milliseconds(200), time: clock).run { try await client.run(stale) }
+            #expect(value == 1)
+            // The refresh ends at its timeout, and another one can begin.
+            try await clock.sleep(for: .seconds(4))
+            _ = try await client.run(stale)
+            try await clock.sleep(for: .milliseconds(10))
+        }
+        #expect(network.sent.count == 3)
+        await client.shutdown()
+    }
+
+    @Test("T4: a deadline inside of the closure that refreshes a token holds")
+    func insideRefresh() async throws {
+        network.on(.post, "/token", ScriptedReply.json(#""new""#).after(.seconds(5)))
+        let server = testClient(network, clock)
+        let tokens = TokenStore(time: clock) { [clock] _ in
+            try await Deadline(after: .seconds(1), time: clock).run {
+                Token(accessToken: try await server.run(Endpoint<String>.post("token")))
+            }
+        }
+        await tokens.signIn(Token(accessToken: "old", expiry: clock.date.addingTimeInterval(-1)))
+        let client = testClient(network, clock) {
+            $0.tokens = tokens
+            $0.retry = .never
+        }
+        await clock.run {
+            await #expect(throws: ServiceError.self) { try await client.run(quick) }
+            #expect(clock.elapsed == .seconds(1))
+        }
     }
 
     @Test("an error of the operation is thrown as it is")

@@ -83,6 +83,43 @@ struct FormEncodingTests {
         try network.verify()
     }
 
+    private struct Exact: Encodable, Sendable {
+        var big = UInt64.max
+        var price = Decimal(string: "12345678901234567890.123456789") ?? 0
+        var half = 0.5
+        var small = 1e-300
+        var at = Date(timeIntervalSince1970: 0)
+    }
+
+    @Test("C61: numbers keep their digits, and dates are those of a literal unless the encoder has a format")
+    func exact() async throws {
+        let text = "/x?at=1970-01-01T00:00:00Z&big=18446744073709551615&half=0.5&price=12345678901234567890.123456789"
+        #expect(try await target(.get("x").query(Exact())) == "\(text)&small=1e-300")
+        let seconds = try await target(.get("x").query(Exact())) { $0.encoder = .json(dates: .secondsSince1970) }
+        #expect(seconds.contains("at=0&"))
+    }
+
+    @Test("C90: neither the text of an endpoint nor a dump of it shows what is in the value")
+    func hiddenQuery() {
+        let endpoint = Endpoint<NoContent>.get("x").query(["api_key": "hunter2"])
+        var text = "\(endpoint) \(endpoint.options)"
+        dump(endpoint, to: &text)
+        #expect(!text.contains("hunter2"))
+    }
+
+    @Test("a page that the server names keeps the member that replaces a common parameter of the client")
+    func queryOfLinkedList() async throws {
+        let network = scripted()
+        network.on(.get, "/x?lang=en", .json("[1]", headers: ["Link": "</x?lang=en&page=2>; rel=\"next\""]))
+        network.on(.get, "/x?lang=en&page=2", .json("[2]"))
+        let client = testClient(network, TestClock()) { $0.parameters = ["lang": "de"] }
+        let list = Endpoint<[Int]>.get("x").query(["lang": "en"])
+        var items: [Int] = []
+        for try await item in client.items(of: list, by: .link) { items.append(item) }
+        #expect(items == [1, 2])
+        try network.verify()
+    }
+
     private struct Failing: Encodable, Sendable {
         var ratio = Double.nan
     }

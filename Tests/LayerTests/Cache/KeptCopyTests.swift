@@ -108,6 +108,50 @@ import Testing
         #expect(scene.network.sent.allSatisfy { $0.request.headers["If-None-Match"] == nil })
     }
 
+    @Test(
+        "K17: a copy stays one in the next process, also while the server would call it fresh",
+        arguments: CacheKind.allCases)
+    func restarted(kind: CacheKind) async throws {
+        await signIn()
+        scene.network.on(
+            .get, "/me", answer("1", "no-store, max-age=600"), answer("2", "no-store, max-age=600"), .failure(.dns),
+            answer("3", "no-store"), .failure(.dns))
+        try await withoutDiskThreads {
+            var cache = scene.cache(kind)
+            let first = try await client(cache).run(endpoint)
+            if kind == .disk { cache = scene.cache(kind) }
+            let second = try await client(cache).run(endpoint)
+            #expect(first == 1 && second == 2)
+            if kind == .disk { cache = scene.cache(kind) }
+            let plain = client(cache, [.staleUpTo(.seconds(86_400)), .networkFirst(within: .seconds(1))])
+            await #expect(throws: ServiceError.self) { try await plain.run(endpoint) }
+            // It keeps none, and removes none.
+            let third = try await plain.run(endpoint)
+            let kept = try await client(cache).run(endpoint)
+            #expect(third == 3 && kept == 2)
+        }
+        try scene.network.verify()
+    }
+
+    @Test("K6: a change removes the copy")
+    func changed() async throws {
+        await signIn()
+        scene.network.on(.get, "/me", answer("1"), .failure(.dns))
+        scene.network.on(.put, "/me", .status(204))
+        let client = client(scene.cache)
+        _ = try await client.run(endpoint)
+        try await client.run(.put("me"))
+        await #expect(throws: ServiceError.self) { try await client.run(endpoint) }
+    }
+
+    @Test("K17: what the server calls fresh, and allows to store, is used without asking")
+    func allowed() async throws {
+        await signIn()
+        scene.network.on(.get, "/me", answer("1", "max-age=60"))
+        let client = client(scene.cache)
+        for _ in 0..<3 { #expect(try await client.run(endpoint) == 1) }
+    }
+
     @Test("K17: a copy goes with the session, and another user has none", arguments: CacheKind.allCases)
     func users(kind: CacheKind) async throws {
         await signIn()

@@ -86,7 +86,7 @@ struct Backup: Sendable {
         return names.filter { name in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: place(name), isDirectory: &isFolder) && !isFolder.boolValue
-                && !name.hasSuffix(".partial")
+                && !name.hasSuffix(".part") && !name.hasSuffix(".part.json")
         }.sorted()
     }
 }

@@ -38,7 +38,7 @@ final class SessionRefresh: Sendable {
         pausing.withLock { $0 = instant > time.now }
         // The store owns the task, not the call that came first: it outlives every waiter, so a rotated token is never
         // lost (T5).
-        let work = Task(executorPreference: time.executor) { await self.run(notBefore: instant, on: store) }
+        let work = time.startTask { await self.run(notBefore: instant, on: store) }
         task.withLock { $0 = work }
     }
 

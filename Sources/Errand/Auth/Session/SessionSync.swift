@@ -44,7 +44,7 @@ final class SessionSync: Sendable {
         let promise = Promise<Void, ServiceError>()
         state.withLock { $0.loading = promise }
         // The first caller may leave, and the others still receive the result.
-        Task(executorPreference: time.executor) { await self.load(completing: promise, for: store) }
+        time.startTask { await self.load(completing: promise, for: store) }
         return promise
     }
 
@@ -75,7 +75,7 @@ final class SessionSync: Sendable {
             return state.coming ?? mine
         }
         guard coming === mine else { return coming }
-        Task(executorPreference: time.executor) { await self.saveInOrder(toComplete: mine, of: store) }
+        time.startTask { await self.saveInOrder(toComplete: mine, of: store) }
         return mine
     }
 
@@ -114,7 +114,7 @@ final class SessionSync: Sendable {
     /// Begins to listen to changes of the saved session elsewhere, before it is used for the first time (T20).
     func listen(for store: isolated TokenStore) {
         guard state.withLock({ $0.listener == nil }), let changes = storage.changes() else { return }
-        let listener = Task(executorPreference: time.executor) { [weak store, storage] in
+        let listener = time.startTask { [weak store, storage] in
             for await _ in changes {
                 // In order: what this process is saving must not be taken for another's change.
                 let access = await storage.beginAccess()

@@ -48,7 +48,7 @@ final class TokenExchange: Sendable {
         let result = Promise<Token, ServiceError>()
         // No child of this task, which would have to wait for a closure that ignores its cancellation.
         let work = TokenStore.$refreshing.withValue(run) {
-            Task(executorPreference: time.executor) { [refresh] in
+            time.startTask { [refresh] in
                 do {
                     result.complete(.success(try await refresh(session.token)))
                 } catch {
@@ -75,7 +75,7 @@ final class TokenExchange: Sendable {
         run.abandon()
         work.cancel()
         // It has no owner: it ends with the closure.
-        Task(executorPreference: time.executor) {
+        time.startTask {
             await result.completion()
             if let token = try? result.outcome?.get() { await takeLate(token) }
         }
@@ -97,7 +97,7 @@ final class TokenExchange: Sendable {
             revocation.end(pending)
         }
         // Owned by the revocation, and over at its limit.
-        Task(executorPreference: time.executor) {
+        time.startTask {
             await result.completion()
             alarm.cancel()
             run.end()

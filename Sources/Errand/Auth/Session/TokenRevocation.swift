@@ -35,7 +35,7 @@ final class TokenRevocation: Sendable {
     func start(_ token: Token, of store: TokenStore) {
         let work = begin()
         // Owned by the revocation: the task that signs out may leave.
-        Task(executorPreference: time.executor) {
+        time.startTask {
             if let error = await self.failure(of: token, store) { store.send(.notRevoked(error)) }
             self.end(work)
         }
@@ -48,7 +48,7 @@ final class TokenRevocation: Sendable {
         defer { run.end() }
         let result = Promise<Void, ServiceError>()
         let work = TokenStore.$refreshing.withValue(run) {
-            Task(executorPreference: time.executor) { [revoke] in
+            time.startTask { [revoke] in
                 do {
                     result.complete(.success(try await revoke(token)))
                 } catch {

@@ -88,9 +88,10 @@ struct CurlFailure {
         case CCURLE_WEIRD_SERVER_REPLY where head.is_complete: return failure(.malformed, Self.badChunks)
         case CCURLE_WEIRD_SERVER_REPLY where isWithinHead: return failure(.malformed, Self.badLine)
         case CCURLE_WEIRD_SERVER_REPLY: return failure(.malformed)
-        // Files that the options name.
         case CCURLE_SSL_CACERT_BADFILE:
-            return .badSetting("the file of certificate authorities cannot be read: \(words)")
+            return .badSetting(
+                "the file of certificate authorities, `certificateAuthorities` or else the system's, cannot be read: "
+                    + words)
         case CCURLE_SSL_CERTPROBLEM:
             return .badSetting("the client certificate or its key cannot be used: \(words)")
         case CCURLE_NOT_BUILT_IN, CCURLE_SSL_ENGINE_NOTFOUND, CCURLE_SSL_ENGINE_SETFAILED, CCURLE_SSL_CIPHER,
@@ -169,7 +170,9 @@ struct CurlFailure {
     /// The error for a proxy that failed. One that refuses the client, or that no URL names, does so next time too.
     private var proxyFailure: ServiceError {
         let error = failure(.proxy)
-        let isLasting = hasBadProxy || words.contains("response 4") || words.contains("HTTP code 4")
+        let passing = ["response 408", "HTTP code 408", "response 429", "HTTP code 429"]
+        let isRefusal = ["response 4", "HTTP code 4"].contains(where: words.contains)
+        let isLasting = hasBadProxy || isRefusal && !passing.contains(where: words.contains)
         guard isLasting, case .transport(var failure) = error else { return error }
         failure.isLasting.value = true
         return .transport(failure)

@@ -10,7 +10,7 @@ extension CurlTransport.Options.Proxy: OpaqueReflectable {
     }
 
     /// The schemes that libcurl knows for proxies.
-    private static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+    private static let schemes: Set<String> = ["http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h"]
 
     /// The host and the port of the proxy that the options name, as those of http; `nil` if its URL is none.
     var origin: Origin? {
@@ -23,8 +23,13 @@ extension CurlTransport.Options.Proxy: OpaqueReflectable {
         else { return nil }
         let authority = full[separator.upperBound...].prefix(before: "/?#")
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        // The zone of an address is the system's business.
+        let (start, rest) = (host.prefix(before: "%"), host.split(separator: "]", maxSplits: 1))
+        let zoneless =
+            host.hasPrefix("[") && rest.count > 0 && start.count < host.count
+            ? "\(start)]\(rest.dropFirst().first ?? "")" : String(host)
         // The error says what is wrong with the text, which may be a part of a password.
-        return (try? HTTPURL("http://\(host)"))?.origin
+        return (try? HTTPURL("http://\(zoneless)"))?.origin
     }
 
     /// A password may contain any character, even those that should end it: only the last `@` certainly ends it.

@@ -153,7 +153,7 @@ struct CurlRequest {
 
     /// The proxy that the options name, if the request goes through it.
     private var ownProxy: String? {
-        guard case .url(let url) = options.proxy.kind, options.unixSocket == nil else { return nil }
+        guard case .url(let url) = options.proxy.kind, !url.isEmpty, options.unixSocket == nil else { return nil }
         return request.url.origin.isLoopback && !options.proxiesLoopback ? nil : url
     }
 
@@ -166,7 +166,8 @@ struct CurlRequest {
             return
         }
         guard let proxy = options.proxy.origin else {
-            throw .badSetting("the URL of the proxy is none; write it like `http://proxy.example.com:3128`")
+            let advice = "write it like `http://proxy.example.com:3128`, or use `.none`"
+            throw .badSetting("the proxy's URL is not valid; \(advice)")
         }
         let origin = request.url.origin
         if origin.isLoopback, origin.scheme == "http", !proxy.isLoopback {

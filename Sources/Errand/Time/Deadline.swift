@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A time limit for all calls that a task makes, of any client.
 ///
 ///     let page = try await Deadline(after: .milliseconds(800)).run {
@@ -7,11 +9,27 @@
 ///     }
 ///
 /// A call that is not over when the limit has passed ends with `.timedOut`, as with a deadline of its own; of the two,
-/// the earlier one holds. A call that begins later sends nothing. Calls of child tasks have the limit too. What else
-/// the task does is not limited, and neither is a token refresh, because other calls wait for it as well.
+/// the earlier one holds. A call that begins later sends nothing. Calls of child tasks have the limit too, and so do
+/// those of a `Task { }` that begins in it, until the operation is over. What else the task does is not limited, and
+/// neither is what other calls wait for as well, such as a token refresh.
 public struct Deadline: Sendable {
+    /// A deadline while its operation runs.
+    final class Current: Sendable {
+        let deadline: Deadline
+        private let isOver = Atomic(false)
+
+        fileprivate init(_ deadline: Deadline) {
+            self.deadline = deadline
+        }
+
+        fileprivate func end() { isOver.store(true, ordering: .relaxed) }
+
+        /// The deadline, as long as its operation runs.
+        var value: Deadline? { isOver.load(ordering: .relaxed) ? nil : deadline }
+    }
+
     /// The limit for the calls of this task; `nil` for none.
-    @TaskLocal static var current: Deadline?
+    @TaskLocal static var current: Current?
 
     /// The limit, as it was when it began.
     let limit: Duration
@@ -36,9 +54,11 @@ public struct Deadline: Sendable {
     public func run<Value, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation, _ operation: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let outer = Self.current
+        let outer = Self.current?.value
         let deadline = if let outer, outer.remaining < remaining { outer } else { self }
-        let result: Result<Value, Failure> = await Self.$current.withValue(deadline) {
+        let current = Current(deadline)
+        defer { current.end() }
+        let result: Result<Value, Failure> = await Self.$current.withValue(current) {
             do throws(Failure) {
                 return .success(try await operation())
             } catch {
@@ -46,5 +66,15 @@ public struct Deadline: Sendable {
             }
         }
         return try result.get()
+    }
+}
+
+extension TimeSource {
+    /// Starts a task that works for no caller alone, so that no caller's deadline limits it.
+    @discardableResult
+    package func startTask<Success: Sendable>(
+        _ operation: @escaping @Sendable () async -> Success
+    ) -> Task<Success, Never> {
+        Deadline.$current.withValue(nil) { Task(executorPreference: executor, operation: operation) }
     }
 }
