@@ -134,8 +134,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     ///     let found = Endpoint<[User]>.get("users").query(Filter(tags: ["swift", "linux"]))
     ///
     /// A `nil` is left out, a list repeats its name, and a member of an inner object is `filter[name]`. If the client's
-    /// encoder is a `JSONEncoder`, it determines the format of names, and of dates if it has one; otherwise dates are in
-    /// ISO 8601. A parameter of the endpoint's ``query`` replaces one with the same name, and another value replaces
+    /// encoder is a `JSONEncoder`, it determines the format of names, and of dates if it has one; otherwise dates are
+    /// in ISO 8601. A parameter of the endpoint's ``query`` replaces one with the same name, and another value replaces
     /// this one. A value that cannot be encoded, or is not encoded as an object, makes the call fail with
     /// `.invalidRequest`.
     public func query(_ value: some Encodable & Sendable) -> Self {

@@ -52,8 +52,8 @@ public struct DecodingFailure: Sendable, Hashable, CustomStringConvertible, Erro
             return isCut ? "\(beginning)…" : beginning
         }
         self.init(
-            path: shown(cause.path.utf8, upTo: Self.pathLength), expected: cause.expected, found: shown(cause.found.utf8),
-            snippet: shown(data))
+            path: shown(cause.path.utf8, upTo: Self.pathLength), expected: cause.expected,
+            found: shown(cause.found.utf8), snippet: shown(data))
     }
 
     /// How much of a text is shown, and of a path, whose names may come from the server too.

@@ -27,8 +27,9 @@ public struct ServerSentEvent: Sendable, Hashable {
     ///         if event.type == "user" { show(try event.decode(as: User.self).name) }
     ///     }
     ///
-    /// Data that does not match is `.decodingFailed`, whose text masks values with well-known secret names. If all events have the same data, use
-    /// ``APIClient/events(_:of:after:)``, which decodes with the client's decoder.
+    /// Data that does not match is `.decodingFailed`, whose text masks values with well-known secret names. If all
+    /// events have the same data, use ``APIClient/events(_:of:after:)``, which decodes with the client's decoder and
+    /// knows ``Configuration/secretNames``.
     ///
     /// - Parameters:
     ///   - type: The type of the value.

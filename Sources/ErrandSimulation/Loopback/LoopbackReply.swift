@@ -110,9 +110,18 @@ extension LoopbackReply {
     }
 
     /// Creates a response with that value, encoded as JSON; a 500 that says so if it cannot be encoded.
-    public static func encoding(_ value: some Encodable, status: Int = 200) -> LoopbackReply {
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - status: The status.
+    ///   - headers: Further header fields, such as an `ETag`.
+    ///   - encoder: The encoder, a plain one by default; that of the client if it renames keys.
+    public static func encoding(
+        _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:], by encoder: JSONEncoder = JSONEncoder()
+    ) -> LoopbackReply {
         do {
-            return json(String(decoding: try JSONEncoder().encode(value), as: UTF8.self), status: status)
+            let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+            return json(text, status: status, headers: headers)
         } catch {
             return .status(500, body: "the reply cannot be encoded: \(error)")
         }

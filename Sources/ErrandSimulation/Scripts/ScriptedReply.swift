@@ -30,9 +30,18 @@ public struct ScriptedReply: Sendable {
     }
 
     /// Creates a response with that value, encoded as JSON.
-    public static func encoding(_ value: some Encodable, status: Int = 200) -> ScriptedReply {
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - status: The status.
+    ///   - headers: Further header fields, such as an `ETag`.
+    ///   - encoder: The encoder, a plain one by default; that of the client if it renames keys.
+    public static func encoding(
+        _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:], by encoder: JSONEncoder = JSONEncoder()
+    ) -> ScriptedReply {
         do {
-            return json(String(decoding: try JSONEncoder().encode(value), as: UTF8.self), status: status)
+            let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+            return json(text, status: status, headers: headers)
         } catch {
             return .error(error)
         }

@@ -8,11 +8,12 @@ import Foundation
 extension AuthorizationServer {
     /// Opens an address as the user's browser does. Returns the address that the server leads to.
     ///
-    /// Throws a `CancellationError` if the user closes the window.
+    /// Throws a `CancellationError` if the user closes the window, and `.invalidRequest` for an app that the server
+    /// does not know.
     public func visit(_ address: String) throws -> String {
         var query = Self.parameters(address.split(separator: "?", maxSplits: 1).dropFirst().joined())
         let date = time.date
-        return try state.withLock { state -> Result<String, CancellationError> in
+        return try state.withLock { state -> Result<String, any Error> in
             var problem = state.requiresPushedParameters ? "invalid_request" : nil
             if let reference = query["request_uri"], let pushed = state.pushed.removeValue(forKey: reference),
                 pushed.form["client_id"] == query["client_id"]
@@ -20,7 +21,12 @@ extension AuthorizationServer {
                 query = pushed.form
                 problem = pushed.expiry <= date ? "invalid_request_uri" : nil
             }
-            guard state.userAnswer != .leaves, query["client_id"] == clientID, let target = query["redirect_uri"] else {
+            guard query["client_id"] == clientID else {
+                let found = query["client_id"].map { "\"\($0)\"" } ?? "one without an id"
+                let reason = "the test's server knows the app \"\(clientID)\", not \(found); create it with `clientID:`"
+                return .failure(ServiceError.badSetting(reason))
+            }
+            guard state.userAnswer != .leaves, let target = query["redirect_uri"] else {
                 return .failure(CancellationError())
             }
             var answer: QueryItems = [:]

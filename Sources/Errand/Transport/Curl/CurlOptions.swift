@@ -81,7 +81,8 @@ extension CurlTransport {
         /// a token that may travel unencrypted here must not leave the machine.
         public var proxiesLoopback = false
         /// The longest time until a connection is there, with the lookup of its host and the TLS handshake; `nil`,
-        /// libcurl's own five minutes, by default. A longer one is `.transport` of the kind `.unreachable`, and retried.
+        /// libcurl's own five minutes, by default. A longer one is `.transport` of the kind `.unreachable`, and is
+        /// retried.
         ///
         /// The client's timeout limits that time as well, and is the longer one as a rule: set this if a server may
         /// take long to respond, but not to connect.

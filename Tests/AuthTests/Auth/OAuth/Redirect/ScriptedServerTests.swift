@@ -169,4 +169,15 @@ extension SignInScene {
         return server.refusal(
             of: HTTPRequest(method: .get, url: url, headers: ["Authorization": "\(token.type) \(token.accessToken)"]))
     }
+
+    @Test("an app that it does not know is told what to do, also if its user would leave")
+    func unknownApp() async throws {
+        let network = scripted()
+        let server = AuthorizationServer(clientID: "social", time: TestClock())
+        server.serve(on: network)
+        let oauth = try await OAuth.discover(server.issuer, client: .public(id: "app")) { $0.transport = network }
+        let error = await #expect(throws: ServiceError.self) { try await oauth.signIn(using: server.browser) }
+        guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
+        #expect(invalid.reason.contains(#"knows the app "social", not "app""#))
+    }
 }
