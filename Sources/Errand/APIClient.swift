@@ -174,10 +174,11 @@ public actor APIClient {
     ///         }
     ///     }
     ///
-    /// A call of such a task is not handed to another thread and back, which saves a part of its processor time: for
-    /// tasks that mostly make calls, such as a crawler's or those of a server that asks others. What runs there holds
-    /// up all connections of the transport, so it must not block or compute for long. What takes a tenth of a second is
-    /// reported as ``ClientEvent/Kind/warned(_:)``, once a minute. Responses of more than 64 KiB are decoded elsewhere.
+    /// A call of such a task is not handed to another thread and back, which saves a part of its processor time. All
+    /// such tasks share that one thread. It is for tasks that mostly make calls, such as a crawler's or those of a
+    /// server that asks others; <doc:Concurrency> has figures. What runs there holds up all connections of the
+    /// transport, so it must not block or compute for long. What takes a tenth of a second is reported as
+    /// ``ClientEvent/Kind/warned(_:)``, once a minute. Responses of more than 64 KiB are decoded elsewhere.
     ///
     /// What is isolated to an actor, such as the main actor, runs there as ever. `Task { }` does not inherit the
     /// preference; the child tasks of a group do. With `nil`, the operation runs as without it.

@@ -104,14 +104,20 @@ enum WireWorker {
         }
         let end = ContinuousClock.now + duration
         return try await withThrowingTaskGroup(of: Int.self) { group in
+            let call: @concurrent @Sendable () async throws -> Int = {
+                var calls = 0
+                repeat {
+                    _ = try await client.run(Endpoint<Response>.get(""))
+                    calls += 1
+                } while ContinuousClock.now < end
+                return calls
+            }
             for _ in 0..<tasks {
-                group.addTask(executorPreference: isOnExecutor ? client.executor : nil) {
-                    var calls = 0
-                    repeat {
-                        _ = try await client.run(Endpoint<Response>.get(""))
-                        calls += 1
-                    } while ContinuousClock.now < end
-                    return calls
+                // A preference for none would cost something too.
+                if isOnExecutor {
+                    group.addTask(executorPreference: client.executor, operation: call)
+                } else {
+                    group.addTask(operation: call)
                 }
             }
             return try await group.reduce(0, +)
