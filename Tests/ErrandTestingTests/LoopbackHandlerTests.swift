@@ -12,12 +12,6 @@ import Testing
         server = try LoopbackServer()
     }
 
-    private func answer(to text: String) -> String? {
-        let client = RawClient(port: server.port)
-        client.send(text)
-        return client.text()
-    }
-
     /// Never returns, whatever happens to its task.
     private static func hang() async -> LoopbackReply {
         await withUnsafeContinuation { (_: UnsafeContinuation<LoopbackReply, Never>) in }
@@ -34,17 +28,16 @@ import Testing
         server.onHead(.put, "/head") { head in
             await names.letter(of: Data(head.target.utf8)) == "/" && head.headers["X-Go"] == nil ? .status(415) : nil
         }
-        #expect(
-            answer(to: "POST /x HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc")?.hasSuffix("\r\na")
-                == true)
-        #expect(answer(to: .get("/y"))?.hasSuffix("\r\na") == true)
+        let posted = server.answer(to: "POST /x HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc")
+        #expect(posted?.hasSuffix("\r\na") == true)
+        #expect(server.answer(to: .get("/y"))?.hasSuffix("\r\na") == true)
         let head = "PUT /head HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n"
-        #expect(answer(to: "\(head)\r\n")?.hasPrefix("HTTP/1.1 415") == true)
-        #expect(answer(to: "\(head)X-Go: 1\r\n\r\n")?.hasPrefix("HTTP/1.1 202") == true)
+        #expect(server.answer(to: "\(head)\r\n")?.hasPrefix("HTTP/1.1 415") == true)
+        #expect(server.answer(to: "\(head)X-Go: 1\r\n\r\n")?.hasPrefix("HTTP/1.1 202") == true)
         server.onConnection { number in await names.letter(of: Data("\(number)".utf8)) == "5" ? .raw("five") : nil }
         // Nothing is sent that the server would leave unread.
         #expect(RawClient(port: server.port).text() == "five")
-        #expect(answer(to: .get("/y"))?.hasPrefix("HTTP/1.1 202") == true)
+        #expect(server.answer(to: .get("/y"))?.hasPrefix("HTTP/1.1 202") == true)
     }
 
     @Test("a handler runs on the thread of its connection, before it suspends and after that, so it may block")
@@ -61,7 +54,7 @@ import Testing
             threads.update { $0.append(Self.thread) }
             return .status(200)
         }
-        _ = answer(to: .get("/plain", keeping: true) + .get("/suspends"))
+        _ = server.answer(to: .get("/plain", keeping: true) + .get("/suspends"))
         #expect(threads.value.count == 3 && Set(threads.value).count == 1)
     }
 
@@ -72,7 +65,7 @@ import Testing
             try await Task.sleep(for: .zero)
             throw Odd()
         }
-        let text = answer(to: .get("/x"))
+        let text = server.answer(to: .get("/x"))
         #expect(text?.hasPrefix("HTTP/1.1 500") == true && text?.hasSuffix("the handler has thrown Odd()") == true)
     }
 
@@ -106,13 +99,10 @@ import Testing
         let client = RawClient(port: server.port)
         client.send(.get("/hangs"))
         await server.received(atLeast: 1)
-        // The thread may be between the request and its wait.
-        while server.openConnections > 0 {
-            server.closeConnections()
-            await Task.yield()
-        }
+        server.closeConnections()
+        await server.connectionsClosed()
         #expect(client.text() == "")
-        #expect(answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 200") == true)
+        #expect(server.answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 200") == true)
     }
 }
 

@@ -10,18 +10,12 @@ import Testing
         server = try LoopbackServer()
     }
 
-    private func answer(to text: String) -> String? {
-        let client = RawClient(port: server.port)
-        client.send(text)
-        return client.text()
-    }
-
     @Test("a request is recorded byte for byte, and the handler makes the response")
     func roundTrip() throws {
         server.on(.post, "/a b") { _ in .status(500) }
         server.on(.post, "/x%2Fy") { request in .status(201, headers: ["X-One": "1"], body: request.body) }
         let text = "POST /x%2Fy?a=b%26&c HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
-        #expect(answer(to: text) == "HTTP/1.1 201 Status\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(server.answer(to: text) == "HTTP/1.1 201 Status\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc")
         let request = try #require(server.received.first)
         #expect(request.method == .post)
         #expect(request.path == "/x%2Fy")
@@ -46,7 +40,7 @@ import Testing
     @Test("a connection serves several requests in turn, also if they arrive together")
     func keepAlive() {
         server.on(.get, "/x") { .status(200, body: Data("\($0.connection).\($0.number)".utf8)) }
-        let text = answer(to: .get("/x", keeping: true) + .get("/x", keeping: true) + .get("/x"))
+        let text = server.answer(to: .get("/x", keeping: true) + .get("/x", keeping: true) + .get("/x"))
         #expect(text?.split(separator: "\r\n\r\n").map { $0.prefix(3) } == ["HTT", "1.1", "1.2", "1.3"])
         #expect(server.connections == 1)
         #expect(server.received.count == 3)
@@ -59,7 +53,7 @@ import Testing
         server.on(.get, "/x", .status(503), .status(200))
         server.on(.get, "/x", .status(200))
         let statuses = ["/x", "/x", "/x?now", "/x", "/x", "/y"].map { path in
-            answer(to: .get(path)).flatMap { Int($0.dropFirst(9).prefix(3)) }
+            server.answer(to: .get(path)).flatMap { Int($0.dropFirst(9).prefix(3)) }
         }
         #expect(statuses == [503, 200, 204, 200, 202, 202])
     }
@@ -67,13 +61,13 @@ import Testing
     @Test("a request without a script gets a 404")
     func unexpected() {
         server.on(.post, "/x", .status(200))
-        #expect(answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 404 ") == true)
+        #expect(server.answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 404 ") == true)
     }
 
     @Test("a response to HEAD has the head of the response to GET, and raw bytes are sent as they are")
     func head() {
         server.on(.head, "/x", .json("[1]"), .chunks([Data("1".utf8)]), .raw("HTTP/1.1 200 OK\r\n\r\nbody"))
-        func head() -> String? { answer(to: "HEAD /x HTTP/1.1\r\nConnection: close\r\n\r\n") }
+        func head() -> String? { server.answer(to: "HEAD /x HTTP/1.1\r\nConnection: close\r\n\r\n") }
         #expect(
             head() == "HTTP/1.1 200 Status\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n")
         #expect(head() == "HTTP/1.1 200 Status\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -97,9 +91,9 @@ import Testing
     func continuing() {
         server.on(.put, "/x", .status(201))
         let text = "PUT /x HTTP/1.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 1\r\n\r\n"
-        #expect(answer(to: text + "a")?.hasPrefix("HTTP/1.1 100 Status\r\n\r\nHTTP/1.1 201 ") == true)
+        #expect(server.answer(to: text + "a")?.hasPrefix("HTTP/1.1 100 Status\r\n\r\nHTTP/1.1 201 ") == true)
         server.onHead(.put, "/x") { _ in LoopbackReply.status(417).thenClose }
-        #expect(answer(to: text) == "HTTP/1.1 417 Status\r\nContent-Length: 0\r\n\r\n")
+        #expect(server.answer(to: text) == "HTTP/1.1 417 Status\r\nContent-Length: 0\r\n\r\n")
     }
 
     @Test("the time to read a large body grows with its length, not with the square of it")

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -100,6 +101,15 @@ final class RawClient {
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
+    }
+}
+
+extension LoopbackServer {
+    /// Sends text over a connection of its own, and reads until the end.
+    func answer(to text: String) -> String? {
+        let client = RawClient(port: port)
+        client.send(text)
+        return client.text()
     }
 }
 

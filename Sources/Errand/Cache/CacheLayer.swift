@@ -223,8 +223,7 @@ struct CacheLayer: Layer {
 
     /// Reports what keeps the cache from working, once.
     private func warn(_ context: CallContext, _ reason: CacheStatus.Reason? = nil) {
-        guard context.transmission.settings.isHeard, let warning = cache.takeWarning(reason) else { return }
-        context.transmission.report(.warned(warning))
+        context.transmission.warn { cache.takeWarning(reason) }
     }
 
     /// Sends a request, with the conditions by which the server can confirm what is stored, and stores the response.

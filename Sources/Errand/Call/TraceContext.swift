@@ -67,15 +67,10 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
     ///         try await client.run(.friends)
     ///     }
     public static func run<Value, Failure: Error>(
-        in trace: TraceContext?, _ operation: () async throws(Failure) -> Value
+        in trace: TraceContext?, isolation: isolated (any Actor)? = #isolation,
+        _ operation: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        try await $current.withValue(trace) { () async -> Result<Value, Failure> in
-            do throws(Failure) {
-                return .success(try await operation())
-            } catch {
-                return .failure(error)
-            }
-        }.get()
+        try await $current.bound(to: trace, operation)
     }
 
     /// The value of `traceparent`.

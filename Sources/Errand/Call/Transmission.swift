@@ -182,8 +182,10 @@ final class Transmission: Interruptible, PhaseReporter {
         report(.waitedForPermit(wait))
     }
 
-    /// Reports something to the developer of the program.
-    func warn(_ text: String) { report(.warned(text)) }
+    /// Reports something to the developer of the program. The text is asked for only if somebody listens.
+    func warn(_ text: () -> String?) {
+        if settings.isHeard, let text = text() { report(.warned(text)) }
+    }
 
     /// Begins to report to the caller how much of a body has been sent, if the caller wants to know.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? {

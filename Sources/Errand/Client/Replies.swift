@@ -11,9 +11,9 @@ extension APIClient {
     ///         show(reply.value)
     ///     }
     ///
-    /// The first comes from the cache, if something is stored that the call may use without asking. The
-    /// second comes from the server, or was confirmed by it; it is left out if the first was fresh. If the server
-    /// fails, the iteration throws after the first. What is stored but cannot be decoded is left out too.
+    /// The first comes from the cache, if something is stored that the call may use without asking. The second comes
+    /// from the server, or was confirmed by it; it is left out if the first was fresh. If the server fails, the
+    /// iteration throws after the first. What is stored but cannot be decoded is left out too.
     ///
     /// Each reply is a call of its own. Nothing is sent until the iteration asks for the second. The response of the
     /// second is stored even if the server gives neither a lifetime nor a validator. A client without a cache, and a

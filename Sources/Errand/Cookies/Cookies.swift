@@ -70,11 +70,8 @@ struct Cookies: Layer {
         if !values.isEmpty, transmission.server.map({ $0 == request.url.origin }) ?? true {
             refusal = jar.store(values, from: request.url, of: owner(in: transmission), by: transmission.time)
         }
-        guard transmission.settings.isHeard else { return }
-        if let warning = jar.takeFileWarning() { transmission.report(.warned(warning)) }
-        if let refusal, let warning = jar.takeWarning(of: refusal, from: request.url) {
-            transmission.report(.warned(warning))
-        }
+        transmission.warn { jar.takeFileWarning() }
+        if let refusal { transmission.warn { jar.takeWarning(of: refusal, from: request.url) } }
     }
 
     private func owner(in transmission: Transmission) -> CookieOwner? {

@@ -92,7 +92,7 @@ private enum FormValue: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A value is of one of these kinds, so what does not fit is another one.
+        // An error says only that the value is of another one of these kinds.
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {

@@ -211,7 +211,7 @@ extension RateLimiter {
         transmission.note(.waitingForPermit)
         guard let notice else { return }
         notice.print()
-        if transmission.settings.isHeard, let text = notice.take() { transmission.report(.warned(text)) }
+        transmission.warn { notice.take() }
     }
 
     @inline(never)

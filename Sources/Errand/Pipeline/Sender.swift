@@ -180,9 +180,7 @@ final class Sender: Sendable {
         if let trace = TraceContext.current, !context.hasLeftOrigin {
             trace.add(to: &request.headers, time: context.time)
         }
-        if let notice, transmission.settings.isHeard, let warning = notice.take() {
-            transmission.report(.warned(warning))
-        }
+        if let notice { transmission.warn { notice.take() } }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: context.accessToken)
         let countsUploads = features.contains(.countsUploads)

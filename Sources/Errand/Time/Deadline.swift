@@ -58,14 +58,7 @@ public struct Deadline: Sendable {
         let deadline = if let outer, outer.remaining < remaining { outer } else { self }
         let current = Current(deadline)
         defer { current.end() }
-        let result: Result<Value, Failure> = await Self.$current.withValue(current) {
-            do throws(Failure) {
-                return .success(try await operation())
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        return try await Self.$current.bound(to: current, operation)
     }
 }
 

@@ -33,7 +33,7 @@ public struct FileDigest: Sendable, Hashable, CustomStringConvertible {
     /// keeps no other task waiting. After a cancellation, it throws `.cancelled` at once.
     ///
     /// - Throws: `.invalidRequest` if there is no such file or it cannot be read, and `.transport` of the kind `.file`
-    ///   if it changes meanwhile.
+    ///   if it changes while it is read.
     public static func sha256(ofFile path: String) async throws(ServiceError) -> FileDigest {
         FileDigest(bytes: try await FileHash.sha256(of: .path(path)))
     }

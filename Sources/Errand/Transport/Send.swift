@@ -187,8 +187,8 @@ protocol PhaseReporter: AnyObject, Sendable {
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>?
     /// Reports how long the send has waited for another permit.
     func noteWait(forPermit wait: Duration)
-    /// Reports something to the developer of the program.
-    func warn(_ text: String)
+    /// Reports something to the developer of the program. The text is asked for only if somebody listens.
+    func warn(_ text: () -> String?)
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
 }

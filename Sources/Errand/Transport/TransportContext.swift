@@ -167,8 +167,8 @@ public struct TransportContext: Sendable {
         send.reporter.beginReading(until: end)
     }
 
-    /// Reports something to the developer of the program.
-    func warn(_ text: String) {
+    /// Reports something to the developer of the program. The text is asked for only if somebody listens.
+    func warn(_ text: () -> String?) {
         send.reporter.warn(text)
     }
 
@@ -197,7 +197,7 @@ private final class PhaseClosure: PhaseReporter {
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
 
     func noteWait(forPermit wait: Duration) {}
-    func warn(_ text: String) {}
+    func warn(_ text: () -> String?) {}
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))

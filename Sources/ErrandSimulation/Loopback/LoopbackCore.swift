@@ -31,7 +31,6 @@ final class LoopbackCore: Sendable {
 
     let traffic: LoopbackTraffic
     let state: Lock<State>
-    private let waits = LoopbackWaits()
 
     init(_ listener: LoopbackSocket, _ traffic: LoopbackTraffic) {
         self.traffic = traffic
@@ -51,7 +50,6 @@ final class LoopbackCore: Sendable {
 
     func closeConnections() {
         for socket in state.withLock({ Array($0.open.values) }) { socket.shut() }
-        waits.stop()
     }
 
     func close() {
@@ -64,7 +62,6 @@ final class LoopbackCore: Sendable {
         }
         listener?.shut()
         closeConnections()
-        waits.close()
     }
 
     /// Waits until the condition is met, or the task is canceled.
@@ -119,7 +116,7 @@ final class LoopbackCore: Sendable {
 
     private func serve(_ socket: LoopbackSocket, number: Int) {
         if let handler = state.withLock({ $0.onConnection }) {
-            guard let answer = waits.reply(of: handler, to: number, on: number) else { return }
+            guard let answer = socket.reply(of: handler, to: number) else { return }
             if let answer {
                 _ = perform(answer.steps, on: socket)
                 return
@@ -136,7 +133,7 @@ final class LoopbackCore: Sendable {
     private func respond(to head: LoopbackRequest, reader: inout LoopbackReader, on socket: LoopbackSocket) -> Bool {
         var request = head
         if let handler = state.withLock({ $0.routes.early(head) ?? $0.others.early(head) }) {
-            guard let answer = waits.reply(of: handler, to: head, on: head.connection) else { return false }
+            guard let answer = socket.reply(of: handler, to: head) else { return false }
             if let answer { return answerEarly(answer, head, reader: &reader, on: socket) }
         }
         if head.headers["Expect"]?.lowercased() == "100-continue" {
@@ -152,7 +149,7 @@ final class LoopbackCore: Sendable {
             let text = Data("no route matches \(request.method) \(request.target)".utf8)
             return perform(LoopbackReply.status(404, body: text).steps(for: request.method), on: socket)
         }
-        guard let reply = waits.reply(of: handler, to: request, on: request.connection) else { return false }
+        guard let reply = socket.reply(of: handler, to: request) else { return false }
         return perform(reply.steps(for: request.method), on: socket)
     }
 

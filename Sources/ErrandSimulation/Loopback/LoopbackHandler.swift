@@ -12,19 +12,9 @@ enum LoopbackHandler<Input: Sendable, Reply: Sendable>: Sendable {
     case asynchronous(@Sendable (Input) async -> Reply)
 }
 
-/// The handlers whose replies the threads of a server wait for, by the number of their connection.
-final class LoopbackWaits: Sendable {
-    private struct State {
-        var stops: [Int: @Sendable () -> Void] = [:]
-        var isClosed = false
-    }
-
-    private let state = Lock(State())
-
-    /// Calls the handler, and returns its reply; `nil` if the connection was closed before.
-    func reply<Input, Reply>(
-        of handler: LoopbackHandler<Input, Reply>, to input: Input, on connection: Int
-    ) -> Reply? {
+extension LoopbackSocket {
+    /// Calls the handler, and returns its reply; `nil` if the connection is closed before it.
+    func reply<Input, Reply>(of handler: LoopbackHandler<Input, Reply>, to input: Input) -> Reply? {
         let handle: @Sendable (Input) async -> Reply
         switch handler {
         case .synchronous(let handler): return handler(input)
@@ -33,29 +23,13 @@ final class LoopbackWaits: Sendable {
         let thread = HandlerThread<Reply>()
         // It ends with the handler; whoever closes the connection cancels it, and nobody else has to wait for it.
         let task = Task(executorPreference: thread) { thread.end(with: await handle(input)) }
-        let stop: @Sendable () -> Void = {
+        whenShut {
             // In this order, so that what a canceled handler returns is not taken for its reply.
             thread.end(with: nil)
             task.cancel()
         }
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.stops[connection] = stop }
-            return state.isClosed
-        }
-        if isClosed { stop() }
-        defer { state.withLock { _ = $0.stops.removeValue(forKey: connection) } }
+        defer { whenShut(nil) }
         return thread.reply()
-    }
-
-    /// Ends the waits of all connections.
-    func stop() {
-        for stop in state.withLock({ Array($0.stops.values) }) { stop() }
-    }
-
-    /// Ends the waits of all connections, now and later.
-    func close() {
-        state.withLock { $0.isClosed = true }
-        stop()
     }
 }
 

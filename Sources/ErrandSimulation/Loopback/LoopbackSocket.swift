@@ -1,3 +1,4 @@
+import Errand
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -38,6 +39,12 @@ final class LoopbackSocket: Sendable {
     private let traffic: LoopbackTraffic
     /// The file of a Unix socket that listens, which ends with it.
     private let path: String?
+    private let shutdowns = Lock(Shutdowns())
+
+    private struct Shutdowns {
+        var isShut = false
+        var action: (@Sendable () -> Void)?
+    }
 
     private init(descriptor: CInt, traffic: LoopbackTraffic, path: String? = nil) {
         self.descriptor = descriptor
@@ -160,6 +167,20 @@ final class LoopbackSocket: Sendable {
     /// Wakes all threads that wait on the socket, now and later.
     func shut() {
         _ = shutdown(descriptor, CInt(SHUT_RDWR))
+        let action = shutdowns.withLock { state in
+            state.isShut = true
+            return state.action
+        }
+        action?()
+    }
+
+    /// Calls `action` when the socket is shut down, at once if it was, in place of what was set before.
+    func whenShut(_ action: (@Sendable () -> Void)?) {
+        let isShut = shutdowns.withLock { state in
+            state.action = action
+            return state.isShut
+        }
+        if isShut { action?() }
     }
 
     private func setOption<Value: BitwiseCopyable>(_ level: CInt, _ name: CInt, _ value: Value) {

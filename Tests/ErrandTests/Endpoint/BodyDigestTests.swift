@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-@Suite("Digests of request bodies")
+@Suite("Digests of request bodies", .timeLimit(.minutes(10)))
 struct BodyDigestTests {
     private let scratch: Scratch
 

@@ -120,7 +120,7 @@ public struct Token: Sendable, Hashable, Codable {
     var authorization: String { "\(type) \(accessToken)" }
 }
 
-extension Token: CustomStringConvertible, CustomDebugStringConvertible, OpaqueReflectable {
+extension Token: CustomDebugStringConvertible, OpaqueReflectable {
     /// The token without its secrets.
     public var description: String {
         // Foundation traps when it formats a date that is not a number.

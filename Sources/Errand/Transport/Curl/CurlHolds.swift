@@ -1,8 +1,8 @@
 #if os(Linux)
 /// For how long jobs of tasks have held up a thread, and with it all connections.
 struct CurlHolds {
-    /// A job that takes longer is told.
-    static let longest = Duration.milliseconds(100)
+    /// A job that takes at least as long is reported.
+    static let reported = Duration.milliseconds(100)
     private static let pause = Duration.seconds(60)
 
     private var longest: Duration?

@@ -22,6 +22,8 @@ final class CurlLoop: Sendable {
     private let worker = Lock<CurlWorker?>(nil)
     /// Whether a task has ever preferred the thread.
     private let hasTasks = Atomic(false)
+    /// Whether a task has ever held up the thread for long.
+    private let hasHolds = Atomic(false)
     private let holds = Lock(CurlHolds())
 
     /// Creates a loop for the requests of these queues.
@@ -179,7 +181,7 @@ final class CurlLoop: Sendable {
             tasks[next].runSynchronously(on: executor)
             next += 1
             now = time.now
-            if start.duration(to: now) >= CurlHolds.longest { holds.withLock { $0.note(start.duration(to: now)) } }
+            if start.duration(to: now) >= CurlHolds.reported { note(start.duration(to: now)) }
         } while next < tasks.count && now < end
         if next < tasks.count { inbox.withLock { $0.putBack(tasks[next...]) } }
         tasks.removeAll(keepingCapacity: true)
@@ -190,9 +192,15 @@ final class CurlLoop: Sendable {
         globalConcurrentExecutor.enqueue(ExecutorJob(task))
     }
 
+    /// Notes for how long a job of a task has held up the thread.
+    private func note(_ hold: Duration) {
+        holds.withLock { $0.note(hold) }
+        hasHolds.store(true, ordering: .relaxed)
+    }
+
     /// Returns a warning if a job of a task has held up the thread, once a minute.
     func takeWarning() -> String? {
-        guard hasTasks.load(ordering: .relaxed) else { return nil }
+        guard hasHolds.load(ordering: .relaxed) else { return nil }
         return holds.withLock { $0.takeWarning(at: SystemTime.shared.now) }
     }
 

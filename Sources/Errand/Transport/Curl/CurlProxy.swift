@@ -23,13 +23,15 @@ extension CurlTransport.Options.Proxy: OpaqueReflectable {
         else { return nil }
         let authority = full[separator.upperBound...].prefix(before: "/?#")
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        // The zone of an address is the system's business.
-        let (start, rest) = (host.prefix(before: "%"), host.split(separator: "]", maxSplits: 1))
-        let zoneless =
-            host.hasPrefix("[") && rest.count > 0 && start.count < host.count
-            ? "\(start)]\(rest.dropFirst().first ?? "")" : String(host)
         // The error says what is wrong with the text, which may be a part of a password.
-        return (try? HTTPURL("http://\(zoneless)"))?.origin
+        return (try? HTTPURL("http://\(Self.withoutZone(host))"))?.origin
+    }
+
+    /// The host and the port without the zone of an address, which only the system knows.
+    private static func withoutZone(_ host: Substring) -> Substring {
+        guard host.hasPrefix("["), let end = host.firstIndex(of: "]"), let zone = host[..<end].firstIndex(of: "%")
+        else { return host }
+        return host[..<zone] + host[end...]
     }
 
     /// A password may contain any character, even those that should end it: only the last `@` certainly ends it.

@@ -66,7 +66,7 @@ public final class CurlTransport: Transport {
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         if request.body?.isEmptyStream == true { return try await exchangeAfterBody(request, context) }
         let loop = try opening.loop()
-        if let warning = loop.takeWarning() { context.warn(warning) }
+        context.warn { loop.takeWarning() }
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
         let handle = try await borrow(from: loop, for: key, context)
         return try await exchange(request, with: handle, of: key, on: loop, context)

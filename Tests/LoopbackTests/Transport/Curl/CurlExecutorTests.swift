@@ -181,6 +181,27 @@ private let loopThread = "errand.curl"
         await transport.shutdown()
     }
 
+    @Test("L8: a job that holds up the thread is reported to a client that listens, although others share it")
+    func heldUpUnheard() async throws {
+        let warnings = Noted<[String]>([])
+        let (deaf, listening) = (
+            client(),
+            client {
+                $0.observe = { event in
+                    if case .warned(let text) = event.kind { warnings.update { $0.append(text) } }
+                }
+            }
+        )
+        try await withTaskExecutorPreference(deaf.executor) {
+            await Self.hold()
+            _ = try await deaf.run(Endpoint<Int>.get("x"))
+            _ = try await listening.run(Endpoint<Int>.get("x"))
+        }
+        #expect(warnings.value.count == 1)
+        await transport.shutdown()
+    }
+
+    /// Holds up the thread, in fact: the time of its jobs is measured by the system's clock.
     @concurrent private static func hold() async { usleep(120_000) }
 
     @Test("L8: holds are reported once a minute, with the longest")
