@@ -104,6 +104,17 @@ import Testing
         #expect(client.text() == "")
         #expect(server.answer(to: .get("/x"))?.hasPrefix("HTTP/1.1 200") == true)
     }
+
+    @Test("a handler that begins after its connection was closed keeps no thread either")
+    func beginning() async {
+        server.onHead(.get, "/hangs") { [server] _ -> LoopbackReply? in
+            server.closeConnections()
+            return nil
+        }
+        server.on(.get, "/hangs") { _ in await Self.hang() }
+        #expect(server.answer(to: .get("/hangs")) == "")
+        await server.connectionsClosed()
+    }
 }
 
 private actor FirstLetters {

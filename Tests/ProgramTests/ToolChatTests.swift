@@ -82,7 +82,7 @@ struct ToolChatTests {
         let (begun, continuation) = AsyncStream<Void>.makeStream()
         let slow = Tool(name: "weather", description: "", parameters: [:]) { _ in
             continuation.yield()
-            // It never ends by itself.
+            // Only the cancellation ends it.
             try await Task.sleep(for: .seconds(600))
             return ""
         }

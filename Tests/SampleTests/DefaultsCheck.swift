@@ -38,8 +38,9 @@ struct DefaultsCheck {
         #expect(try Self.row(limit.row).contains(limit.text))
         let code = try Self.read("Sources/\(limit.file)").split(separator: "\n").map { String($0).trimmed }
         let hasLimit = code.contains { line in
-            // "= 5" is not the beginning of "= 50".
-            line.hasPrefix(limit.code) && line.dropFirst(limit.code.count).first?.isNumber != true
+            // In "= 50" and "= 5_000", "= 5" is not the limit.
+            let next = line.dropFirst(limit.code.count).first
+            return line.hasPrefix(limit.code) && next?.isNumber != true && next != "_"
         }
         #expect(hasLimit, "the limit has changed; is the page still right?")
     }

@@ -1,5 +1,5 @@
 extension TaskLocal {
-    /// Runs an operation in which the value is that one. Unlike `withValue`, it keeps the type of the error.
+    /// Runs an operation with this value. Unlike `withValue`, it keeps the type of the error.
     func bound<Result, Failure: Error>(
         to value: Value, isolation: isolated (any Actor)? = #isolation,
         _ operation: () async throws(Failure) -> Result

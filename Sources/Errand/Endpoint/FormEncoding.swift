@@ -92,7 +92,7 @@ private enum FormValue: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // An error says only that the value is of another one of these kinds.
+        // An error here says only that the value is of another kind.
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {

@@ -65,7 +65,7 @@ extension JSONDates: ExpressibleByArrayLiteral {
 
     private func date(from decoder: any Decoder) throws -> Date {
         let container = try decoder.singleValueContainer()
-        // An error says only that the value is of another type.
+        // An error here says only that the value is of another type.
         let text = try? container.decode(String.self)
         let number = text == nil ? try? container.decode(Double.self) : nil
         for form in forms {

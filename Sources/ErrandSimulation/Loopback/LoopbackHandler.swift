@@ -13,7 +13,7 @@ enum LoopbackHandler<Input: Sendable, Reply: Sendable>: Sendable {
 }
 
 extension LoopbackSocket {
-    /// Calls the handler, and returns its reply; `nil` if the connection is closed before it.
+    /// Calls the handler, and returns its reply; `nil` if the connection is closed first.
     func reply<Input, Reply>(of handler: LoopbackHandler<Input, Reply>, to input: Input) -> Reply? {
         let handle: @Sendable (Input) async -> Reply
         switch handler {

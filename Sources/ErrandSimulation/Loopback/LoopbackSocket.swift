@@ -39,10 +39,11 @@ final class LoopbackSocket: Sendable {
     private let traffic: LoopbackTraffic
     /// The file of a Unix socket that listens, which ends with it.
     private let path: String?
-    private let shutdowns = Lock(Shutdowns())
+    private let end = Lock(End())
 
-    private struct Shutdowns {
-        var isShut = false
+    private struct End {
+        var hasCome = false
+        /// What to call when it comes.
         var action: (@Sendable () -> Void)?
     }
 
@@ -164,23 +165,24 @@ final class LoopbackSocket: Sendable {
         setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// Wakes all threads that wait on the socket, now and later.
+    /// Wakes all threads that wait on the socket, now and later, and calls what `whenShut` was given.
     func shut() {
         _ = shutdown(descriptor, CInt(SHUT_RDWR))
-        let action = shutdowns.withLock { state in
-            state.isShut = true
-            return state.action
+        let action = end.withLock { end in
+            end.hasCome = true
+            return end.action
         }
         action?()
     }
 
-    /// Calls `action` when the socket is shut down, at once if it was, in place of what was set before.
+    /// Calls the action when the socket is shut down, or now if it has been. The action replaces the one before; `nil`
+    /// removes it.
     func whenShut(_ action: (@Sendable () -> Void)?) {
-        let isShut = shutdowns.withLock { state in
-            state.action = action
-            return state.isShut
+        let hasCome = end.withLock { end in
+            end.action = action
+            return end.hasCome
         }
-        if isShut { action?() }
+        if hasCome { action?() }
     }
 
     private func setOption<Value: BitwiseCopyable>(_ level: CInt, _ name: CInt, _ value: Value) {

@@ -1,7 +1,7 @@
 #if os(Linux)
 /// For how long jobs of tasks have held up a thread, and with it all connections.
 struct CurlHolds {
-    /// A job that takes at least as long is reported.
+    /// A job that takes at least this long is reported.
     static let reported = Duration.milliseconds(100)
     private static let pause = Duration.seconds(60)
 
