@@ -4,7 +4,7 @@
 
 #include "handles.h"
 #include "library.h"
-#include "sessions.h"
+#include "share.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ typedef struct {
 } stock;
 
 struct ccurl_handles {
-    ccurl_sessions *sessions;
+    ccurl_share *share;
     atomic_int holders;
     pthread_mutex_t guard;
     // Those to use, and those to free.
@@ -47,7 +47,7 @@ static void *take(ccurl_handles *handles, stock *stock) {
 ccurl_handles *ccurl_handles_new(void) {
     ccurl_handles *handles = calloc(1, sizeof *handles);
     if (!handles) return NULL;
-    handles->sessions = ccurl_sessions_new();
+    handles->share = ccurl_share_new();
     atomic_init(&handles->holders, 1);
     pthread_mutex_init(&handles->guard, NULL);
     return handles;
@@ -68,14 +68,14 @@ static bool clean_up(ccurl_handles *handles, stock *stock) {
 void ccurl_handles_release(ccurl_handles *handles) {
     if (!handles || atomic_fetch_sub_explicit(&handles->holders, 1, memory_order_acq_rel) > 1) return;
     while (clean_up(handles, &handles->fresh) || clean_up(handles, &handles->spent)) {}
-    ccurl_sessions_free(handles->sessions);
+    ccurl_share_free(handles->share);
     pthread_mutex_destroy(&handles->guard);
     free(handles);
 }
 
 void *ccurl_handles_create(ccurl_handles *handles) {
     void *easy = ccurl_api.easy_init();
-    if (easy) ccurl_sessions_use(handles->sessions, easy);
+    if (easy) ccurl_share_use(handles->share, easy);
     return easy;
 }
 

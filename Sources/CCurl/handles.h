@@ -1,24 +1,20 @@
-// The handles of a loop's transfers.
+// The handles of a transport's transfers.
 #ifndef CCURL_HANDLES_H
 #define CCURL_HANDLES_H
 
 #include "ccurl.h"
 
-// Where the transfers of a loop get libcurl's handles from. All of them share their TLS sessions.
+// Where the transfers of a transport get libcurl's handles from. All of them share their TLS sessions and the addresses
+// of hosts, whichever loop they are on.
 //
 // Some versions of libcurl need a new handle for each request (see ccurl_has_header_fault). To free one and create one
-// costs a caller several microseconds, because most of the memory comes from the thread of the loop. So the caller
-// exchanges the handle for a new one, and the loop's thread frees and creates them.
+// costs a caller several microseconds, because most of the memory comes from the thread of a loop. So the caller
+// exchanges the handle for a new one, and the thread of a loop frees and creates them.
 //
-// Transfers outlive the loop, so each of them and the loop hold the handles. Any thread may call these functions.
-typedef struct ccurl_handles ccurl_handles;
+// Transfers outlive their loops, so each of them and each loop hold the handles. Any thread may call these functions.
 
-// Returns handles that the caller holds; NULL if there is no memory.
-ccurl_handles *ccurl_handles_new(void);
 // Returns the handles, which one more holds.
 ccurl_handles *ccurl_handles_hold(ccurl_handles *handles);
-// Lets go of the handles. The last one frees those that are in stock.
-void ccurl_handles_release(ccurl_handles *handles);
 
 // Returns a handle that is new; NULL if there is no memory.
 void *ccurl_handles_create(ccurl_handles *handles);

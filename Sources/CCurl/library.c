@@ -213,8 +213,6 @@ bool ccurl_environment_has_proxy(void) {
     return false;
 }
 
-bool ccurl_shares_sessions(void) { return version->version_num >= CCURL_VERSION_WITH_SHARED_SESSIONS; }
-
 bool ccurl_leaves_lookups(void) { return version->version_num >= CCURL_VERSION_WITH_QUICK_EXIT; }
 
 bool ccurl_leaks_paused(void) { return version->version_num < CCURL_VERSION_WITHOUT_PAUSE_LEAK; }

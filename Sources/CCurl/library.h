@@ -99,9 +99,6 @@ bool ccurl_ignores_connected(void);
 // Whether libcurl may hide from a request of plain http the TLS session of the proxy that it goes through.
 bool ccurl_hides_proxy_sessions(void);
 
-// Whether the transfers of a multi handle share their TLS sessions without being asked to (8.12 and later).
-bool ccurl_shares_sessions(void);
-
 // Whether libcurl loses what it has kept of a paused response if the transfer is removed while others use its
 // connection.
 bool ccurl_leaks_paused(void);

@@ -55,20 +55,20 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 
 // MARK: From beginning to end
 
-ccurl_loop *ccurl_loop_new(void) {
+ccurl_loop *ccurl_loop_new(ccurl_handles *handles) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = loop->early.due = loop->handshake_due = loop->sockets.unread_due = -1;
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
-    loop->handles = ccurl_handles_new();
+    loop->handles = ccurl_handles_hold(handles);
     loop->multi = ccurl_new_multi();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     // Each call is an event of its own, so none has to be read away.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = loop->alarm};
-    bool is_whole = loop->multi && loop->sockets.lists && loop->handles;
+    bool is_whole = loop->multi && loop->sockets.lists;
     if (!is_whole || epoll_ctl(loop->sockets.epoll, EPOLL_CTL_ADD, loop->alarm, &event) != 0) {
         ccurl_loop_free(loop);
         return NULL;
@@ -110,12 +110,9 @@ void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value
 
 // MARK: Transfers come and go
 
-ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop) {
-    ccurl_transfer *transfer = ccurl_transfer_create(loop->handles);
-    if (!transfer) return NULL;
-    transfer->loop = loop;
-    transfer->connecting = &loop->flood.connecting;
-    ccurl_callbacks_install(transfer);
+ccurl_transfer *ccurl_transfer_new(ccurl_handles *handles) {
+    ccurl_transfer *transfer = ccurl_transfer_create(handles);
+    if (transfer) ccurl_callbacks_install(transfer);
     return transfer;
 }
 
@@ -123,6 +120,13 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
     if (!ccurl_transfer_renew(transfer)) return false;
     if (transfer->setup == CCURL_BARE) ccurl_callbacks_install(transfer);
     return true;
+}
+
+// Has the transfer, which may have been on another loop, belong to this one, and with it the connection that it opens.
+static void take_over(ccurl_loop *loop, ccurl_transfer *transfer) {
+    transfer->loop = loop;
+    transfer->connecting = &loop->flood.connecting;
+    ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CLOSESOCKETDATA, loop);
 }
 
 static void limit_streams(ccurl_loop *loop, long count) {
@@ -186,6 +190,7 @@ bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_s
 }
 
 bool ccurl_loop_add(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
+    take_over(loop, transfer);
     choose_read_size(loop, transfer);
     choose_connection(loop, transfer, may_share);
     ccurl_transfer_start(transfer);

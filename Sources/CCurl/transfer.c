@@ -71,9 +71,7 @@ bool ccurl_transfer_renew(ccurl_transfer *transfer) {
     ccurl_transfer kept = {
         .setup = choice == CCURL_KEPT_HANDLE ? CCURL_COMMON : CCURL_BARE,
         .easy = transfer->easy,
-        .loop = transfer->loop,
         .handles = transfer->handles,
-        .connecting = transfer->connecting,
         .head = transfer->head,
         .fields = transfer->fields,
         .fields_capacity = transfer->fields_capacity,

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     static ccurl_loop *loop;
     if (!loop) {
         ccurl_open();
-        loop = ccurl_loop_new();
+        loop = ccurl_loop_new(ccurl_handles_new());
     }
     const ccurl_request request = {.head_limit = 512, .body_limit = 1024};
     ccurl_transfer transfer = {.state = CCURL_SENDING, .loop = loop, .request = request};

@@ -44,6 +44,9 @@ typedef struct ccurl_loop ccurl_loop;
 // One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to the thread that works
 // on the loop.
 typedef struct ccurl_transfer ccurl_transfer;
+// Where the transfers of a transport get libcurl's handles from, which share TLS sessions and the addresses of hosts. Any
+// thread may use it.
+typedef struct ccurl_handles ccurl_handles;
 
 // How far a transfer has come.
 typedef enum {
@@ -155,8 +158,12 @@ typedef struct {
 // Nanoseconds of a clock that also counts while the machine is suspended.
 int64_t ccurl_now_suspended(void);
 
-// Returns NULL if there is no memory.
-ccurl_transfer *ccurl_transfer_new(ccurl_loop *loop);
+// Returns what libcurl's handles come from, and the caller holds that; NULL if there is no memory.
+ccurl_handles *ccurl_handles_new(void);
+// Lets go of it. The last one frees the handles that are in stock.
+void ccurl_handles_release(ccurl_handles *handles);
+// Returns a transfer for any loop that has these handles; NULL if there is no memory.
+ccurl_transfer *ccurl_transfer_new(ccurl_handles *handles);
 // Makes the transfer ready for another request. Returns false if there is no memory for that: then it can only be
 // freed.
 bool ccurl_transfer_reset(ccurl_transfer *transfer);
@@ -245,8 +252,8 @@ ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer);
 
 // MARK: The loop
 
-// Returns NULL if there is no memory, or no descriptor left.
-ccurl_loop *ccurl_loop_new(void);
+// Returns a loop for transfers that have these handles; NULL if there is no memory, or no descriptor left.
+ccurl_loop *ccurl_loop_new(ccurl_handles *handles);
 void ccurl_loop_free(ccurl_loop *loop);
 void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value);
 // Names the calling thread.

@@ -102,7 +102,7 @@ typedef enum {
 } ccurl_share_option;
 
 // The kinds of shared data, each with a lock of its own, and their number.
-enum { CCURL_LOCK_DATA_SSL_SESSION = 4, CCURL_LOCK_DATA_LAST = 8 };
+enum { CCURL_LOCK_DATA_DNS = 3, CCURL_LOCK_DATA_SSL_SESSION = 4, CCURL_LOCK_DATA_LAST = 8 };
 
 // The results of a transfer. libcurl may give others that are not listed here.
 typedef enum {
@@ -212,8 +212,6 @@ enum {
     CCURL_VERSION_WITHOUT_PIPE_SIGNAL = 0x075800,
     // What it has kept of a paused response is freed with the transfer, also if others use its connection.
     CCURL_VERSION_WITHOUT_PAUSE_LEAK = 0x080700,
-    // The handles of a multi handle share their TLS sessions by themselves.
-    CCURL_VERSION_WITH_SHARED_SESSIONS = 0x080c00,
     // From the first to before the second, the TLS session of a proxy is hidden from a request of plain http: 8.16.0
     // hides it, and 8.12.1 and 8.19.0 do not.
     CCURL_VERSION_WITH_HIDDEN_SESSIONS = 0x080d00,

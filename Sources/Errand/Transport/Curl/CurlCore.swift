@@ -1,7 +1,7 @@
 #if os(Linux)
 import CCurl
 
-/// The C side of a loop, until it is freed: then there is nothing to wake, to watch or to create a handle for.
+/// The C side of a loop, until it is freed: then there is nothing to wake or to watch.
 final class CurlCore: Sendable {
     /// Only the thread of the loop uses it, or a caller's in its place, but for what is here.
     private struct Pointer: @unchecked Sendable {
@@ -13,21 +13,12 @@ final class CurlCore: Sendable {
 
     var loop: OpaquePointer { pointer.loop }
 
-    /// Creates the C side; `nil` if there is no memory for it, or no descriptor left.
-    init?() {
-        guard let loop = ccurl_loop_new() else { return nil }
+    /// Creates the C side for transfers with these handles; `nil` if there is no memory for it, or no descriptor left.
+    init?(_ handles: CurlHandles) {
+        guard let loop = ccurl_loop_new(handles.source) else { return nil }
         pointer = Pointer(loop: loop)
         // Streams of HTTP/2 and HTTP/3 share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)
-    }
-
-    /// Returns a new handle, which gets a share of what the loop has.
-    func newHandle() throws(ServiceError) -> CurlHandle {
-        let (handle, isGone) = isGone.withLock { isGone in
-            (isGone ? nil : ccurl_transfer_new(loop).map { CurlHandle(transfer: $0) }, isGone)
-        }
-        if let handle { return handle }
-        throw isGone ? .transportShutDown(mayHaveReachedServer: false) : .curlHasNoMemory
     }
 
     /// Ends the wait of the thread.

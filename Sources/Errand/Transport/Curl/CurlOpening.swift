@@ -66,12 +66,12 @@ final class CurlOpening: Sendable {
             let kind: TransportFailure.Kind = ccurl_lacks_resources() ? .outOfResources : .unavailable
             throw .transport(TransportFailure(kind, String(cString: ccurl_problem())))
         }
-        guard let core = CurlCore() else {
+        guard let handles = CurlHandles(), let core = CurlCore(handles) else {
             throw ccurl_has_descriptors() ? .curlHasNoMemory : .curlHasNoDescriptors
         }
         let queues = CurlQueues(connections: options.connectionsPerOrigin, streams: options.streamsPerOrigin)
         let http3 = options.http3 == .never ? nil : CurlHTTP3(isAssumed: options.http3 == .assumed)
-        return CurlLoop(core, pool: CurlPool(queues, of: core, http3))
+        return CurlLoop(core, pool: CurlPool(queues, handles, http3))
     }
 }
 #endif

@@ -11,7 +11,7 @@ final class CurlPool: Sendable {
 
         var queues: CurlQueues
         private var idle: [CurlHandle] = []
-        private var isClosed = false
+        private(set) var isClosed = false
 
         init(_ queues: CurlQueues) {
             self.queues = queues
@@ -37,16 +37,16 @@ final class CurlPool: Sendable {
         }
     }
 
-    private let core: CurlCore
+    private let handles: CurlHandles
     private let state: Lock<State>
     /// What is known about HTTP/3, and whether that is used. Only the thread of the loop reads and changes it; behind a
     /// lock, because libcurl calls back while that thread works.
     let http3: Lock<CurlHTTP3>
     let usesHTTP3: Bool
 
-    /// Creates the queues of requests whose handles are those of that loop.
-    init(_ queues: CurlQueues, of core: CurlCore, _ http3: CurlHTTP3? = nil) {
-        self.core = core
+    /// Creates the queues of requests with these handles.
+    init(_ queues: CurlQueues, _ handles: CurlHandles, _ http3: CurlHTTP3? = nil) {
+        self.handles = handles
         state = Lock(State(queues))
         usesHTTP3 = http3 != nil && ccurl_speaks_http3()
         self.http3 = Lock(http3 ?? CurlHTTP3())
@@ -95,7 +95,8 @@ final class CurlPool: Sendable {
 
     private func newHandle(for key: CurlQueues.Key) throws(ServiceError) -> CurlHandle {
         do throws(ServiceError) {
-            return try core.newHandle()
+            guard !state.withLock({ $0.isClosed }) else { throw .transportShutDown(mayHaveReachedServer: false) }
+            return try handles.new()
         } catch {
             admit(state.withLock { $0.queues.end(key) })
             throw error

@@ -26,8 +26,9 @@ import Testing
 
     @Test("an exchange that is cancelled before it is started does not begin", arguments: [false, true])
     func early(isThreadRunning: Bool) async throws {
-        let core = try #require(CurlCore())
-        let loop = CurlLoop(core, pool: CurlPool(CurlQueues(connections: 64, streams: 64), of: core))
+        let handles = try #require(CurlHandles())
+        let core = try #require(CurlCore(handles))
+        let loop = CurlLoop(core, pool: CurlPool(CurlQueues(connections: 64, streams: 64), handles))
         let url = try HTTPURL(server.baseURL + "/x")
         let key = CurlQueues.Key(origin: url.origin.number, client: nil)
         func run(isCancelled: Bool) async throws -> ccurl_code? {

@@ -103,11 +103,11 @@ struct CurlSpentHandleTests {
         #expect(said == "sessions freed, with 0 handles\n")
     }
 
-    /// What stands for libcurl and for the sessions: functions that count.
+    /// What stands for libcurl and for what handles share: functions that count.
     private static let beginning = """
         #include "handles.h"
         #include "library.h"
-        #include "sessions.h"
+        #include "share.h"
         #include <stdatomic.h>
         #include <stdio.h>
         #include <stdlib.h>
@@ -129,19 +129,19 @@ struct CurlSpentHandleTests {
             freed++, alive--;
         }
 
-        ccurl_sessions *ccurl_sessions_new(void) {
+        ccurl_share *ccurl_share_new(void) {
             ccurl_api.easy_init = init;
             ccurl_api.easy_cleanup = cleanup;
             return malloc(1);
         }
 
-        void ccurl_sessions_use(ccurl_sessions *sessions, void *easy) {
-            if (!sessions || !easy) abort();
+        void ccurl_share_use(ccurl_share *share, void *easy) {
+            if (!share || !easy) abort();
         }
 
-        void ccurl_sessions_free(ccurl_sessions *sessions) {
+        void ccurl_share_free(ccurl_share *share) {
             printf("sessions freed, with %d handles\\n", alive);
-            free(sessions);
+            free(share);
         }
 
         static void say(const char *when) {
