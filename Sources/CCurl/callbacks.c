@@ -120,6 +120,8 @@ static int note_connected(void *context, char *to, char *from, int to_port, int 
     // Not only when its first response has ended: libcurl may use it again in the same turn.
     if (is_new) ccurl_sockets_note_made(sockets, connection, transfer->request.origin, is_http1(transfer));
     if (shows_sharing(transfer, is_new)) ccurl_transfer_tell(transfer, CCURL_SHARED);
+    else if (is_new && transfer->request.is_encrypted && is_http1(transfer))
+        ccurl_transfer_tell(transfer, CCURL_UNSHARED);
     ccurl_transfer_tell(transfer, CCURL_CONNECTED);
     // The last act before the first byte: the process may be stopped at any line above.
     if (transfer->request.permit_end && ccurl_now_suspended() >= transfer->request.permit_end) {

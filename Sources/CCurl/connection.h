@@ -28,6 +28,8 @@ typedef struct {
     int kept_socket;
     // Whether it ran on one.
     bool was_kept;
+    // Whether it leaves one for the next request.
+    bool is_left;
     // Whether the kept connection that it runs on is one of HTTP/1, or may be.
     bool may_be_http1;
     // Whether the server has certainly seen nothing of the request, although it was sent.

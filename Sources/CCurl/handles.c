@@ -4,6 +4,7 @@
 
 #include "handles.h"
 #include "library.h"
+#include "origins.h"
 #include "share.h"
 
 #include <pthread.h>
@@ -23,8 +24,11 @@ struct ccurl_handles {
     ccurl_share *share;
     atomic_int holders;
     pthread_mutex_t guard;
-    // Those to use, and those to free.
-    stock fresh, spent;
+    // Those to use, and those to free, of each loop.
+    stock fresh[CCURL_MOST_LOOPS], spent[CCURL_MOST_LOOPS];
+    // Those that asked for HTTP/1.1, and whether there are any, which is known without the guard.
+    ccurl_origins http1;
+    atomic_bool has_http1;
 };
 
 // Puts a handle into a stock. Returns false if the stock is full.
@@ -67,7 +71,7 @@ static bool clean_up(ccurl_handles *handles, stock *stock) {
 
 void ccurl_handles_release(ccurl_handles *handles) {
     if (!handles || atomic_fetch_sub_explicit(&handles->holders, 1, memory_order_acq_rel) > 1) return;
-    while (clean_up(handles, &handles->fresh) || clean_up(handles, &handles->spent)) {}
+    for (int loop = 0; loop < CCURL_MOST_LOOPS; loop++) ccurl_handles_clean_up(handles, loop);
     ccurl_share_free(handles->share);
     pthread_mutex_destroy(&handles->guard);
     free(handles);
@@ -79,20 +83,39 @@ void *ccurl_handles_create(ccurl_handles *handles) {
     return easy;
 }
 
-void *ccurl_handles_exchange(ccurl_handles *handles, void *spent) {
-    if (!put(handles, &handles->spent, spent)) ccurl_api.easy_cleanup(spent);
-    void *easy = take(handles, &handles->fresh);
+void *ccurl_handles_exchange(ccurl_handles *handles, void *spent, int loop) {
+    if (!put(handles, &handles->spent[loop], spent)) ccurl_api.easy_cleanup(spent);
+    void *easy = take(handles, &handles->fresh[loop]);
     if (!easy) easy = ccurl_handles_create(handles);
     // There may be memory once another is freed.
-    if (!easy && clean_up(handles, &handles->spent)) easy = ccurl_handles_create(handles);
+    if (!easy && clean_up(handles, &handles->spent[loop])) easy = ccurl_handles_create(handles);
     return easy;
 }
 
-void ccurl_handles_renew(ccurl_handles *handles) {
-    while (clean_up(handles, &handles->spent)) {
+void ccurl_handles_renew(ccurl_handles *handles, int loop) {
+    while (clean_up(handles, &handles->spent[loop])) {
         void *easy = ccurl_handles_create(handles);
-        if (easy && !put(handles, &handles->fresh, easy)) ccurl_api.easy_cleanup(easy);
+        if (easy && !put(handles, &handles->fresh[loop], easy)) ccurl_api.easy_cleanup(easy);
     }
+}
+
+void ccurl_handles_clean_up(ccurl_handles *handles, int loop) {
+    while (clean_up(handles, &handles->fresh[loop]) || clean_up(handles, &handles->spent[loop])) {}
+}
+
+void ccurl_handles_note_http1(ccurl_handles *handles, uint64_t origin) {
+    pthread_mutex_lock(&handles->guard);
+    ccurl_origins_add(&handles->http1, origin);
+    pthread_mutex_unlock(&handles->guard);
+    atomic_store_explicit(&handles->has_http1, true, memory_order_release);
+}
+
+bool ccurl_handles_have_http1(ccurl_handles *handles, uint64_t origin) {
+    if (!atomic_load_explicit(&handles->has_http1, memory_order_acquire)) return false;
+    pthread_mutex_lock(&handles->guard);
+    bool is_known = ccurl_origins_contains(&handles->http1, origin);
+    pthread_mutex_unlock(&handles->guard);
+    return is_known;
 }
 
 #endif

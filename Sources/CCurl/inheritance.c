@@ -39,13 +39,16 @@ static bool is_pair(int descriptor, bool has_bytes) {
     return has_bytes == (ccurl_unread(descriptor) > 0 || ccurl_unacknowledged(descriptor) > 0);
 }
 
-// libcurl does not say which they are. But when it is told to wake up, a byte is under way between these and no others.
+// libcurl does not say which they are. But when it is told to wake up, a byte is under way between these and no others
+// that are new.
 void *ccurl_new_multi(void) {
     int first = lowest_free();
+    bool was_open[NEAR];
+    for (int i = 0; i < NEAR && first >= 0; i++) was_open[i] = fcntl(first + i, F_GETFD) >= 0;
     void *multi = ccurl_api.multi_init();
     if (!multi || first < 0) return multi;
     bool was_silent[NEAR];
-    for (int i = 0; i < NEAR; i++) was_silent[i] = is_pair(first + i, false);
+    for (int i = 0; i < NEAR; i++) was_silent[i] = !was_open[i] && is_pair(first + i, false);
     ccurl_api.multi_wakeup(multi);
     for (int i = 0; i < NEAR; i++)
         if (was_silent[i] && is_pair(first + i, true)) ccurl_keep_from_children(first + i);

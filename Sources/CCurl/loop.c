@@ -55,13 +55,14 @@ static int note_timer(void *multi, long milliseconds, void *context) {
 
 // MARK: From beginning to end
 
-ccurl_loop *ccurl_loop_new(ccurl_handles *handles) {
+ccurl_loop *ccurl_loop_new(ccurl_handles *handles, int number) {
     ccurl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = loop->early.due = loop->handshake_due = loop->sockets.unread_due = -1;
     ccurl_flood_init(&loop->flood);
     pthread_mutex_init(&loop->sockets.guard, NULL);
     loop->sockets.lists = calloc(CCURL_PORTS, sizeof *loop->sockets.lists);
+    loop->number = number;
     loop->handles = ccurl_handles_hold(handles);
     loop->multi = ccurl_new_multi();
     loop->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -97,6 +98,7 @@ void ccurl_loop_free(ccurl_loop *loop) {
     if (loop->multi) ccurl_api.multi_cleanup(loop->multi);
     if (loop->sockets.epoll >= 0) close(loop->sockets.epoll);
     if (loop->alarm >= 0) close(loop->alarm);
+    ccurl_handles_clean_up(loop->handles, loop->number);
     ccurl_handles_release(loop->handles);
     free(loop->sockets.watches);
     free(loop->sockets.lists);
@@ -125,6 +127,7 @@ bool ccurl_transfer_reset(ccurl_transfer *transfer) {
 // Has the transfer, which may have been on another loop, belong to this one, and with it the connection that it opens.
 static void take_over(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->loop = loop;
+    transfer->loop_number = loop->number;
     transfer->connecting = &loop->flood.connecting;
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CLOSESOCKETDATA, loop);
 }
@@ -172,7 +175,7 @@ static void note_size(ccurl_loop *loop, ccurl_transfer *transfer) {
 
 bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer) {
     const ccurl_request *request = &transfer->request;
-    return request->may_use_http3 && !ccurl_origins_contains(&loop->http1, request->origin);
+    return request->may_use_http3 && !ccurl_handles_have_http1(loop->handles, request->origin);
 }
 
 bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_sockets_have_http3(&loop->sockets, to); }
@@ -180,7 +183,7 @@ bool ccurl_loop_has_http3(const ccurl_loop *loop, uint64_t to) { return ccurl_so
 static void choose_connection(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
     may_share = may_share && !ccurl_transfer_begins_alone(transfer);
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_PIPEWAIT, may_share ? 1L : 0L);
-    if (ccurl_origins_contains(&loop->http1, transfer->request.origin)) ccurl_transfer_downgrade(transfer);
+    if (ccurl_handles_have_http1(loop->handles, transfer->request.origin)) ccurl_transfer_downgrade(transfer);
 }
 
 bool ccurl_loop_add_again(ccurl_loop *loop, ccurl_transfer *transfer, bool may_share) {
@@ -237,9 +240,9 @@ bool ccurl_loop_note_timeout(ccurl_loop *loop, ccurl_transfer *transfer, int64_t
     return true;
 }
 
-bool ccurl_loop_is_busy(const ccurl_loop *loop) {
-    return ccurl_lookups_first(&loop->lookups) && !ccurl_leaves_lookups();
-}
+bool ccurl_loop_has_lookups(const ccurl_loop *loop) { return ccurl_lookups_first(&loop->lookups); }
+
+bool ccurl_loop_is_busy(const ccurl_loop *loop) { return ccurl_loop_has_lookups(loop) && !ccurl_leaves_lookups(); }
 
 ccurl_code ccurl_loop_resume(ccurl_loop *loop, ccurl_transfer *transfer) {
     ccurl_fairness_forget(&loop->fairness, &transfer->rest);
@@ -257,7 +260,7 @@ ccurl_transfer *ccurl_loop_next_rested(ccurl_loop *loop) {
     return rest ? ccurl_transfer_with_rest(rest) : NULL;
 }
 
-void ccurl_loop_renew_handles(ccurl_loop *loop) { ccurl_handles_renew(loop->handles); }
+void ccurl_loop_renew_handles(ccurl_loop *loop) { ccurl_handles_renew(loop->handles, loop->number); }
 
 // Notes which connection of HTTP/1 a transfer that has ended leaves for the next: at the end, libcurl names the socket.
 static void keep_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
@@ -265,6 +268,7 @@ static void keep_connection(ccurl_loop *loop, ccurl_transfer *transfer) {
     if (ccurl_api.easy_getinfo(transfer->easy, CCURLINFO_ACTIVESOCKET, &socket) != CCURLE_OK) return;
     long version = ccurl_transfer_get_long(transfer, CCURLINFO_HTTP_VERSION);
     if (version != CCURL_HTTP_VERSION_1_0 && version != CCURL_HTTP_VERSION_1_1) return;
+    transfer->connection.is_left = socket >= 0;
     ccurl_sockets_keep(&loop->sockets, &transfer->connection, socket);
 }
 
@@ -287,7 +291,7 @@ static ccurl_code finish(ccurl_loop *loop, ccurl_transfer *transfer, ccurl_code 
     bool is_settled = transfer->reason == CCURL_SETTLED;
     if (is_settled || ccurl_early_is_response(transfer, result)) result = CCURLE_OK;
     forget(loop, transfer);
-    if (transfer->repetition == CCURL_DOWNGRADED) ccurl_origins_add(&loop->http1, transfer->request.origin);
+    if (transfer->repetition == CCURL_DOWNGRADED) ccurl_handles_note_http1(loop->handles, transfer->request.origin);
     ccurl_transfer_end(transfer, result == CCURLE_OK);
     return result;
 }

@@ -16,6 +16,7 @@
 enum { CCURL_MOST_EVENTS = 256 };
 
 struct ccurl_loop {
+    int number;
     void *multi;
     // Wakes the thread when it waits.
     int alarm;
@@ -37,9 +38,6 @@ struct ccurl_loop {
     bool has_unwatched;
     // Whether a caller's thread works in place of the loop's, which waits. It opens no connections.
     bool is_on_callers_thread;
-    // Those that asked for HTTP/1.1. A server sends HTTP_1_1_REQUIRED where it cannot serve a request over HTTP/2 (RFC
-    // 9113, 7), for instance one for which it needs the client's certificate.
-    ccurl_origins http1;
     // Those with responses larger than CCURL_SMALL_READ.
     ccurl_origins large;
 };

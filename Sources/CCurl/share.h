@@ -5,8 +5,8 @@
 #include "ccurl.h"
 
 // The TLS sessions that servers have given: a new connection to a server goes on with one, which saves a round trip or
-// the costly part of the handshake. And the addresses of hosts, each of which is looked up once. By itself libcurl keeps
-// both for one loop or, before 8.12, the sessions for one handle.
+// the costly part of the handshake. And the addresses of hosts, each of which is looked up once. By itself libcurl
+// keeps both for one loop or, before 8.12, the sessions for one handle.
 typedef struct ccurl_share ccurl_share;
 
 // Returns a new share; NULL if there is no memory. The other functions do nothing with NULL.

@@ -1,3 +1,5 @@
+// For sched_getaffinity.
+#define _GNU_SOURCE
 #include "system.h"
 
 #if defined(__linux__)
@@ -5,9 +7,15 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+
+int ccurl_bound_cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
 
 uint64_t ccurl_inode_of(int socket) {
     struct stat status;

@@ -51,10 +51,13 @@ static void *exchange(ccurl_transfer *transfer) {
     if (!transfer->easy) return ccurl_handles_create(transfer->handles);
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_ERRORBUFFER, NULL);
     // Until it is freed, the handle keeps the head, too.
-    if (transfer->head.length <= LARGEST_KEPT_HEAD) return ccurl_handles_exchange(transfer->handles, transfer->easy);
+    if (transfer->head.length <= LARGEST_KEPT_HEAD)
+        return ccurl_handles_exchange(transfer->handles, transfer->easy, transfer->loop_number);
     ccurl_api.easy_cleanup(transfer->easy);
     return ccurl_handles_create(transfer->handles);
 }
+
+int ccurl_transfer_loop_number(const ccurl_transfer *transfer) { return transfer->loop_number; }
 
 bool ccurl_transfer_renew(ccurl_transfer *transfer) {
     assert(!transfer->early.is_listed && !transfer->rest.is_resting);
@@ -72,6 +75,7 @@ bool ccurl_transfer_renew(ccurl_transfer *transfer) {
         .setup = choice == CCURL_KEPT_HANDLE ? CCURL_COMMON : CCURL_BARE,
         .easy = transfer->easy,
         .handles = transfer->handles,
+        .loop_number = transfer->loop_number,
         .head = transfer->head,
         .fields = transfer->fields,
         .fields_capacity = transfer->fields_capacity,
@@ -203,6 +207,8 @@ bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer) {
 bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer) {
     return transfer->connection.kind == CCURL_ON_KEPT_CONNECTION;
 }
+
+bool ccurl_transfer_leaves_connection(const ccurl_transfer *transfer) { return transfer->connection.is_left; }
 
 bool ccurl_transfer_has_opened(const ccurl_transfer *transfer) { return transfer->connection.opened > 0; }
 

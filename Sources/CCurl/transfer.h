@@ -71,6 +71,7 @@ struct ccurl_transfer {
     void *easy;
     // Only callbacks.c looks into it.
     ccurl_loop *loop;
+    int loop_number;
     ccurl_handles *handles;
     // Where those over TLS are counted that are CONNECTING.
     int *connecting;

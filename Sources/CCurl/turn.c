@@ -33,6 +33,11 @@
 
 void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+static _Thread_local const void *current;
+
+void ccurl_set_current(const void *now) { current = now; }
+const void *ccurl_current(void) { return current; }
+
 // MARK: A turn
 
 // Returns the earlier of two times, of which a negative one is none.

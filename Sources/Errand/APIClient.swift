@@ -165,7 +165,7 @@ public actor APIClient {
         try await answer(to: endpoint, nil, in: session)
     }
 
-    /// An executor that runs tasks on the thread that has their connections; `nil` if the transport has none, as on
+    /// An executor that runs tasks on the threads that have their connections; `nil` if the transport has none, as on
     /// Apple's platforms.
     ///
     ///     await withTaskExecutorPreference(client.executor) {
@@ -175,9 +175,9 @@ public actor APIClient {
     ///     }
     ///
     /// A call of such a task is not handed to another thread and back, which saves a part of its processor time. All
-    /// such tasks share that one thread. It is for tasks that mostly make calls, such as a crawler's or those of a
-    /// server that asks others; <doc:Concurrency> has figures. What runs there holds up all connections of the
-    /// transport, so it must not block or compute for long. What takes a tenth of a second is reported as
+    /// such tasks share the threads of the transport. It is for tasks that mostly make calls, such as a crawler's or
+    /// those of a server that asks others; <doc:Concurrency> has figures. What runs there holds up the connections of
+    /// its thread, so it must not block or compute for long. What takes a tenth of a second is reported as
     /// ``ClientEvent/Kind/warned(_:)``, once a minute. Responses of more than 64 KiB are decoded elsewhere.
     ///
     /// What is isolated to an actor, such as the main actor, runs there as ever. `Task { }` does not inherit the

@@ -44,8 +44,8 @@ typedef struct ccurl_loop ccurl_loop;
 // One request and its response. From ccurl_loop_add until the loop lets go of it, it belongs to the thread that works
 // on the loop.
 typedef struct ccurl_transfer ccurl_transfer;
-// Where the transfers of a transport get libcurl's handles from, which share TLS sessions and the addresses of hosts. Any
-// thread may use it.
+// Where the transfers of a transport get libcurl's handles from, which share TLS sessions and the addresses of hosts.
+// Any thread may use it.
 typedef struct ccurl_handles ccurl_handles;
 
 // How far a transfer has come.
@@ -55,6 +55,8 @@ typedef enum {
     // The connection is one of HTTP/2 or HTTP/3, which requests share: told with its first request or, where the TLS
     // library does not say, with the others. Comes before CCURL_CONNECTED.
     CCURL_SHARED,
+    // The connection, which is new and encrypted, is certainly one of HTTP/1. Comes before CCURL_CONNECTED.
+    CCURL_UNSHARED,
     // Bytes of the request's body have left, or bytes of the response's body have come.
     CCURL_PROGRESS,
     // The head of the response is complete.
@@ -167,6 +169,8 @@ ccurl_transfer *ccurl_transfer_new(ccurl_handles *handles);
 // Makes the transfer ready for another request. Returns false if there is no memory for that: then it can only be
 // freed.
 bool ccurl_transfer_reset(ccurl_transfer *transfer);
+// The number of the loop that the transfer was last on, whose memory its handle has; 0 for one that is new.
+int ccurl_transfer_loop_number(const ccurl_transfer *transfer);
 void ccurl_transfer_free(ccurl_transfer *transfer);
 
 // Begins to prepare a request. Returns whether the options that all requests share have to be set; then
@@ -247,17 +251,28 @@ bool ccurl_transfer_may_look_up(const ccurl_transfer *transfer);
 bool ccurl_transfer_is_on_kept_connection(const ccurl_transfer *transfer);
 // Whether a socket was opened for it: its host was looked up, and it is on no connection that was kept.
 bool ccurl_transfer_has_opened(const ccurl_transfer *transfer);
+// Whether the transfer, which has ended, leaves a connection of HTTP/1 for the next request.
+bool ccurl_transfer_leaves_connection(const ccurl_transfer *transfer);
 // Returns what ccurl_transfer_begin was given.
 ccurl_request ccurl_transfer_request(const ccurl_transfer *transfer);
 
 // MARK: The loop
 
-// Returns a loop for transfers that have these handles; NULL if there is no memory, or no descriptor left.
-ccurl_loop *ccurl_loop_new(ccurl_handles *handles);
+// How many loops a transport has at most.
+enum { CCURL_MOST_LOOPS = 8 };
+
+// Returns the loop with that number, below CCURL_MOST_LOOPS, for transfers that have these handles; NULL if there is no
+// memory, or no descriptor left.
+ccurl_loop *ccurl_loop_new(ccurl_handles *handles, int number);
 void ccurl_loop_free(ccurl_loop *loop);
 void ccurl_loop_set_long(ccurl_loop *loop, ccurl_multi_option option, long value);
 // Names the calling thread.
 void ccurl_name_thread(const char *name);
+// Remembers what the calling thread works for, and returns it; NULL if that was never set.
+void ccurl_set_current(const void *current);
+const void *ccurl_current(void);
+// Returns the number of cores to which the process is bound; 0 if the system does not say.
+int ccurl_bound_cores(void);
 // Whether the transfer, which is about to start, may go over HTTP/3: its options allow that, and its server has not
 // asked for HTTP/1.1.
 bool ccurl_loop_may_use_http3(const ccurl_loop *loop, const ccurl_transfer *transfer);
@@ -295,6 +310,8 @@ void ccurl_loop_remove(ccurl_loop *loop, ccurl_transfer *transfer);
 // half of that time, it takes no more requests. Returns whether that is so. The limit is the longest silence that it
 // was allowed, in microseconds; 0 for none.
 bool ccurl_loop_note_timeout(ccurl_loop *loop, ccurl_transfer *transfer, int64_t limit);
+// Whether a lookup goes on that was left to libcurl.
+bool ccurl_loop_has_lookups(const ccurl_loop *loop);
 // Whether libcurl still has a handle that was removed: ccurl_loop_free would wait for it.
 bool ccurl_loop_is_busy(const ccurl_loop *loop);
 // Resumes a transfer that a hook has paused. What libcurl has kept goes to the hooks at once. If one of them refuses

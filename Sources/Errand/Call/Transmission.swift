@@ -184,7 +184,12 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Reports something to the developer of the program. The text is asked for only if somebody listens.
     func warn(_ text: () -> String?) {
-        if settings.isHeard, let text = text() { report(.warned(text)) }
+        tell { text().map { .warned($0) } }
+    }
+
+    /// Reports an event, which is asked for only if somebody listens.
+    func tell(_ event: () -> ClientEvent.Kind?) {
+        if settings.isHeard, let event = event() { report(event) }
     }
 
     /// Begins to report to the caller how much of a body has been sent, if the caller wants to know.

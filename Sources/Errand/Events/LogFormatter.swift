@@ -38,6 +38,7 @@ public struct LogFormatter: Sendable {
         case .retrying(.failure(let error), let pause):
             "trying again in \(pause.displayText): \(error.summary.printable)"
         case .warned(let text): "warning: \(text)"
+        case .threads(let requests): "threads of the transport, by their requests: \(requests)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):
             "ended after \(pause.displayText), attempts: \(attempts): \(error.summary.printable)"

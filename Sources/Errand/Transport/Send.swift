@@ -188,7 +188,7 @@ protocol PhaseReporter: AnyObject, Sendable {
     /// Reports how long the send has waited for another permit.
     func noteWait(forPermit wait: Duration)
     /// Reports something to the developer of the program. The text is asked for only if somebody listens.
-    func warn(_ text: () -> String?)
+    func tell(_ event: () -> ClientEvent.Kind?)
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
 }

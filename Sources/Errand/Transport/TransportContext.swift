@@ -167,9 +167,9 @@ public struct TransportContext: Sendable {
         send.reporter.beginReading(until: end)
     }
 
-    /// Reports something to the developer of the program. The text is asked for only if somebody listens.
-    func warn(_ text: () -> String?) {
-        send.reporter.warn(text)
+    /// Reports something about the transport. The event is asked for only if somebody listens.
+    func tell(_ event: () -> ClientEvent.Kind?) {
+        send.reporter.tell(event)
     }
 
     /// Reports that bytes of a body have arrived or left. The timeout begins anew.
@@ -197,7 +197,7 @@ private final class PhaseClosure: PhaseReporter {
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
 
     func noteWait(forPermit wait: Duration) {}
-    func warn(_ text: () -> String?) {}
+    func tell(_ event: () -> ClientEvent.Kind?) {}
 
     func timedOut(_ bound: Timeout.Bound) -> ServiceError {
         .timedOut(Timeout(bound, limit: timeout ?? .zero, phase: phase.withLock { $0 }))

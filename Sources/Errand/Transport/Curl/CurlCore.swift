@@ -14,8 +14,8 @@ final class CurlCore: Sendable {
     var loop: OpaquePointer { pointer.loop }
 
     /// Creates the C side for transfers with these handles; `nil` if there is no memory for it, or no descriptor left.
-    init?(_ handles: CurlHandles) {
-        guard let loop = ccurl_loop_new(handles.source) else { return nil }
+    init?(_ handles: CurlHandles, number: Int = 0) {
+        guard let loop = ccurl_loop_new(handles.source, CInt(number)) else { return nil }
         pointer = Pointer(loop: loop)
         // Streams of HTTP/2 and HTTP/3 share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)

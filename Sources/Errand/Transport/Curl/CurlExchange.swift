@@ -1,9 +1,19 @@
 #if os(Linux)
 import CCurl
 
+/// What an exchange runs on: a loop.
+protocol CurlRunner: AnyObject, Sendable {
+    /// Whether it has not come back to its jobs for long.
+    var isHeldUp: Bool { get }
+    /// Resumes an exchange that has paused.
+    func resume(_ exchange: CurlExchange)
+    /// Ends the exchange, if it runs there.
+    func cancel(_ exchange: CurlExchange, isOutOfTime: Bool)
+}
+
 /// One request and its response on their way through libcurl.
 ///
-/// Between the start and the end, the C side belongs to the loop's thread; before and after, to the creator of the
+/// Between the start and the end, the C side belongs to the thread of its loop; before and after, to the creator of the
 /// exchange. If the response is a stream, the loop's thread also gives the handle back.
 final class CurlExchange: Sendable {
     /// A coded body, and the head that says how it is coded.
@@ -16,6 +26,12 @@ final class CurlExchange: Sendable {
         var result: ccurl_code?
         /// The body of a response that is returned whole, if it is coded.
         var coded: Coded?
+        /// The loop that it is on, from its beginning to its end.
+        var loop: (any CurlRunner)?
+        /// What that was chosen by; `nil` if there is only one.
+        var place: CurlChoice.Place?
+        /// What ends the lookup of its host, if others wait for that.
+        var endLookup: (@Sendable (CurlExchange) -> Void)?
         /// How the request goes about HTTP/3, until what it shows is noted.
         var way = CurlHTTP3.Way.usual
     }
@@ -26,9 +42,9 @@ final class CurlExchange: Sendable {
     let ready = Promise<Void, ServiceError>()
     private let state = Lock(State())
     let context: TransportContext
+    let server: Origin
     /// The number of its origin.
     let origin: UInt64
-    private let server: Origin
     /// Whether its host has a name that has to be looked up.
     let hasName: Bool
     let isEncrypted: Bool
@@ -69,6 +85,38 @@ final class CurlExchange: Sendable {
         state.withLock { $0.isCancelled = true }
     }
 
+    /// The loop that it is on; `nil` before its beginning and after its end.
+    var loop: (any CurlRunner)? { state.withLock { $0.loop } }
+
+    /// Begins on that loop. Returns `false` if the exchange was canceled.
+    func begin(on loop: any CurlRunner, at place: CurlChoice.Place?) -> Bool {
+        state.withLock { state in
+            guard !state.isCancelled else { return false }
+            state.loop = loop
+            state.place = place
+            return true
+        }
+    }
+
+    /// Whether its host need not be looked up, and requests are known to share connections with it or not.
+    var needsNoLookup: Bool { !hasName && !mayTurnOutToShare }
+
+    /// Whether it is unknown if requests to its origin share a connection.
+    var mayTurnOutToShare: Bool { isEncrypted && pool.multiplexing.withLock { $0.isUnknown(to: origin) } }
+
+    /// Whether others wait for the lookup of its host.
+    var looksUp: Bool { state.withLock { $0.endLookup != nil } }
+
+    /// Notes that others wait for the lookup of its host, which ends with the exchange at the latest, by that closure.
+    func noteLookup(_ end: @escaping @Sendable (CurlExchange) -> Void) {
+        state.withLock { $0.endLookup = end }
+    }
+
+    /// Notes that nobody waits any more.
+    func noteEndOfLookup() {
+        state.withLock { $0.endLookup = nil }
+    }
+
     /// Chooses how the request goes about HTTP/3.
     func choose(_ way: CurlHTTP3.Way) {
         ccurl_transfer_choose_http3(handle.transfer, way.number)
@@ -106,6 +154,12 @@ final class CurlExchange: Sendable {
         return reason != CCURL_REPEATED
     }
 
+    /// Notes whether requests to its origin share connections, as the exchange shows that has ended.
+    func noteSharing() {
+        guard isEncrypted else { return }
+        pool.note(ccurl_transfer_http_version(handle.transfer), of: origin, at: state.withLock { $0.place })
+    }
+
     /// Passes what has come to the reader of a streamed response.
     func flush() {
         download?.buffer.flush()
@@ -114,10 +168,15 @@ final class CurlExchange: Sendable {
     /// Ends the exchange with libcurl's result, or with `nil` if it was stopped.
     func complete(_ result: ccurl_code?) {
         upload?.cancel()
-        let coded = state.withLock { state in
+        let last = state.withLock { state in
             state.result = result
-            return state.coded
+            defer { (state.loop, state.place) = (nil, nil) }
+            return state
         }
+        let coded = last.coded
+        if let place = last.place { pool.end(place, CurlChoice.Outcome(handle)) }
+        // It has not begun, or nothing was found out.
+        last.endLookup?(self)
         if download != nil || coded != nil {
             let ending = ending(result)
             download?.end(ending, of: handle)
@@ -164,6 +223,7 @@ final class CurlExchange: Sendable {
     private func note(_ step: ccurl_step) {
         switch step {
         case CCURL_SHARED: pool.noteStreams(of: origin)
+        case CCURL_UNSHARED: pool.noteAlone(origin)
         case CCURL_CONNECTED:
             context.noteFirstByte()
             context.note(.waitingForResponse)
@@ -200,6 +260,22 @@ final class CurlExchange: Sendable {
         let body = CodedBody(
             CurlBuffer(expecting: length, telling: ready), codings: head.headers.codings, limit: context.bodyLimit)
         state.withLock { $0.coded = (body, head) }
+    }
+}
+
+extension CurlExchange: Hashable {
+    static func == (one: CurlExchange, other: CurlExchange) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension CurlChoice.Outcome {
+    fileprivate init(_ handle: CurlHandle) {
+        let (isNew, leaves) = (
+            ccurl_transfer_has_opened(handle.transfer), ccurl_transfer_leaves_connection(handle.transfer)
+        )
+        let isUsed = isNew || leaves || ccurl_transfer_is_on_kept_connection(handle.transfer)
+        self = isUsed ? .used(isNew: isNew, leaves: leaves) : .unused
     }
 }
 

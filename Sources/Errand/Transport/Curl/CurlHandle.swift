@@ -6,6 +6,9 @@ import CCurl
 /// It is safe to send because it is handed over through the lock of the loop or of the promise.
 struct CurlHandle: @unchecked Sendable {
     let transfer: OpaquePointer
+
+    /// The number of the loop that it was last on. On another, it would be slower: much of its memory comes from there.
+    var loop: Int { Int(ccurl_transfer_loop_number(transfer)) }
 }
 
 /// Where the handles of a transport come from: all of them share their TLS sessions and the addresses of hosts.

@@ -40,6 +40,9 @@ struct CurlInbox {
 
     // MARK: For callers
 
+    /// The thread is about to be launched, before there is a job.
+    mutating func begin() { thread = .running }
+
     /// Adds the job of a new exchange; `nil` if the loop is closed.
     mutating func start(_ exchange: CurlExchange) -> Notice? {
         guard !isClosed else { return nil }
@@ -107,6 +110,13 @@ struct CurlInbox {
         ended.append(promise)
         return true
     }
+
+    /// Whether the thread has ended.
+    var hasEnded: Bool { isClosed && thread == .absent }
+    /// Whether no job of a task waits.
+    var isFree: Bool { tasks.isEmpty }
+    /// Whether no job waits.
+    var isEmpty: Bool { jobs.isEmpty && tasks.isEmpty }
 
     // MARK: For the thread
 

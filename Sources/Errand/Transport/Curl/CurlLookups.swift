@@ -21,7 +21,7 @@
 /// `.none` (the first of those who wait looks it up, after those in line). A request that waits can leave; a leader can
 /// abandon its lookup, which goes on. A connection to the origin that becomes free in that time lets one request
 /// through.
-struct CurlLookups<Request: Hashable> {
+struct CurlLookups<Request: Hashable & Sendable>: Sendable {
     /// How a lookup has ended: with an address, with a connection that was kept, without an address, or not at all.
     enum Outcome {
         case found, reused, failed, none
@@ -61,6 +61,8 @@ struct CurlLookups<Request: Hashable> {
     private var line: [Int: UInt64] = [:]
     private var (first, end) = (0, 0)
     private var states: [UInt64: State] = [:]
+    /// How many of them are lookups that are under way, or in line.
+    private var underway = 0
     /// The requests that look up the hosts of these origins.
     private(set) var leaders: [Request: UInt64] = [:]
     /// The places of those who wait.
@@ -74,6 +76,15 @@ struct CurlLookups<Request: Hashable> {
 
     /// The number of origins of which something is known.
     var origins: Int { states.count }
+    /// Whether no host is being looked up, and no request waits.
+    var isEmpty: Bool { underway == 0 }
+    /// The requests that wait.
+    var waiting: Dictionary<Request, (origin: UInt64, place: Int)>.Keys { places.keys }
+
+    /// The request that looks up the host of that origin.
+    func leader(of origin: UInt64) -> Request? {
+        if case .underway(let lookup) = states[origin] { lookup.leader } else { nil }
+    }
 
     /// Returns whether the request may begin. If not, it waits. `hasName` is whether its host has to be looked up.
     mutating func begin(
@@ -103,7 +114,7 @@ struct CurlLookups<Request: Hashable> {
             line[end] = origin
             end += 1
             places[request] = (origin, 0)
-            states[origin] = .underway(lookup)
+            set(origin, to: .underway(lookup))
             return false
         }
         lead(request, to: origin, &lookup)
@@ -119,7 +130,7 @@ struct CurlLookups<Request: Hashable> {
             }
             guard let place = lookup.waiting.keys.min(), let request = lookup.waiting.removeValue(forKey: place) else {
                 // All have begun on connections that became free.
-                states[origin] = nil
+                set(origin, to: nil)
                 continue
             }
             places[request] = nil
@@ -135,11 +146,12 @@ struct CurlLookups<Request: Hashable> {
         lookup.isCounted = lookup.hasName
         if lookup.isCounted { counted += 1 }
         leaders[request] = origin
-        states[origin] = .underway(lookup)
+        set(origin, to: .underway(lookup))
     }
 
-    /// Notes that the host of that origin, which a request has looked up, is not being looked up any more.
-    mutating func noteAddress(of origin: UInt64) {
+    /// Notes that the host that this request has looked up is not being looked up any more.
+    mutating func noteAddress(by leader: Request) {
+        guard let origin = leaders[leader] else { return }
         change(origin) { lookup in
             defer { lookup.isCounted = false }
             return lookup.isCounted
@@ -155,7 +167,7 @@ struct CurlLookups<Request: Hashable> {
         }
         if case let placeInLine?? = inLine {
             line[placeInLine] = nil
-            states[origin] = nil
+            set(origin, to: nil)
         }
         return true
     }
@@ -193,16 +205,23 @@ struct CurlLookups<Request: Hashable> {
         if let leader { leaders[leader] = nil }
         if lookup.isCounted { counted -= 1 }
         let others = lookup.waiting.sorted { $0.key < $1.key }.map(\.value)
-        states[origin] =
+        let state: State? =
             switch outcome {
             case .found: .known(until: now.advanced(by: Self.memory))
             case .reused: .known(until: now.advanced(by: Self.shortMemory))
             case .failed, .none: nil
             }
+        set(origin, to: state)
         for request in others { places[request] = nil }
         guard outcome == .none else { return others }
         // The first looks the host up, and the others wait for that.
         return others.filter { begin($0, to: origin, hasName: lookup.hasName, at: now) }
+    }
+
+    private mutating func set(_ origin: UInt64, to state: State?) {
+        if case .underway = states[origin] { underway -= 1 }
+        if case .underway = state { underway += 1 }
+        states[origin] = state
     }
 
     /// Changes the lookup of an origin, if one is under way.

@@ -10,12 +10,18 @@ import Synchronization
 /// The thread on which libcurl works, woken when there is something new to do.
 ///
 /// It lives until `close`; the transport closes it when it goes.
-final class CurlLoop: Sendable {
+final class CurlLoop: CurlRunner {
     /// How often to check that the thread comes back to its jobs.
     private static let watchInterval = Duration.milliseconds(60)
 
     let pool: CurlPool
+    /// Its place among the loops of its transport. Only the first stays when it has nothing to do.
+    let number: Int
+    private let idleTime: Duration
     private let core: CurlCore
+    private let entrance: CurlEntrance
+    private let signals: CurlSignals
+    private let loops = Lock(Loops())
     private let inbox = Lock(CurlInbox())
     /// What works on the exchanges, while there is a thread. The thread has it but for its waits, in which a caller can
     /// have it for the time of one send.
@@ -25,21 +31,51 @@ final class CurlLoop: Sendable {
     /// Whether a task has ever held up the thread for long.
     private let hasHolds = Atomic(false)
     private let holds = Lock(CurlHolds())
+    private let rounds = CurlRounds()
+
+    private struct Loops {
+        weak var loops: CurlLoops?
+    }
 
     /// Creates a loop for the requests of these queues.
-    init(_ core: CurlCore, pool: CurlPool) {
+    init(
+        _ core: CurlCore, pool: CurlPool, _ entrance: CurlEntrance, _ signals: CurlSignals, number: Int = 0,
+        idleTime: Duration = .zero
+    ) {
         self.core = core
+        self.entrance = entrance
+        self.signals = signals
         self.pool = pool
+        self.number = number
+        self.idleTime = idleTime
     }
+
+    /// Makes it one of these.
+    func join(_ loops: CurlLoops) {
+        self.loops.withLock { $0.loops = loops }
+    }
+
+    /// The loop whose thread this is.
+    static var current: CurlLoop? {
+        ccurl_current().map { Unmanaged<CurlLoop>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Whether the thread has not come back to its jobs for long.
+    var isHeldUp: Bool { rounds.isHeldUp() }
 
     // MARK: Jobs
 
     /// Starts the exchange; returns `false` if the loop is closed.
     func start(_ exchange: CurlExchange) -> Bool {
         if send(exchange) { return true }
-        guard let notice = inbox.withLock({ $0.start(exchange) }) else { return false }
+        guard let notice = add(exchange) else { return false }
         act(on: notice)
         return true
+    }
+
+    /// Adds the exchange, which starts when the notice has been acted on; `nil` if the loop is closed.
+    func add(_ exchange: CurlExchange) -> CurlInbox.Notice? {
+        inbox.withLock { $0.start(exchange) }
     }
 
     /// Starts the exchange on the thread of its caller, if that only has to send the request: to hand a single request
@@ -54,12 +90,9 @@ final class CurlLoop: Sendable {
         act(on: inbox.withLock { $0.add(.resume(exchange)) })
     }
 
-    /// Ends the exchange, which completes with `nil`; one that is yet to be started does not begin. If its time is up,
-    /// the connection on which it has waited takes no more requests.
-    func cancel(_ exchange: CurlExchange, isOutOfTime: Bool = false) {
-        // Before the job is added: either the thread sees this when it starts the exchange, or it has started it when
-        // the job comes.
-        exchange.noteCancellation()
+    /// Ends the exchange, which remembers that it was canceled: the thread sees that when it starts it, or it has
+    /// started it when the job comes.
+    func cancel(_ exchange: CurlExchange, isOutOfTime: Bool) {
         act(on: inbox.withLock { $0.add(.cancel(exchange, isOutOfTime: isOutOfTime)) })
     }
 
@@ -71,12 +104,12 @@ final class CurlLoop: Sendable {
         await promise.completion()
     }
 
-    private func act(on notice: CurlInbox.Notice) {
+    func act(on notice: CurlInbox.Notice) {
         switch notice {
         case .none: break
         case .wake: core.wake()
         case .watch: watch()
-        case .launch: launch()
+        case .launch: if !launch() { end(.absent, hasBegun: false) }
         }
     }
 
@@ -93,7 +126,13 @@ final class CurlLoop: Sendable {
 
     // MARK: The thread
 
-    private func launch() {
+    /// Launches the thread before there is anything to do. Returns `false` if the system has none.
+    func open() -> Bool {
+        inbox.withLock { $0.begin() }
+        return launch()
+    }
+
+    private func launch() -> Bool {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
         let result = pthread_create(
@@ -105,22 +144,32 @@ final class CurlLoop: Sendable {
             }, context)
         guard result == 0 else {
             Unmanaged<CurlLoop>.fromOpaque(context).release()
-            return end(.absent, hasBegun: false)
+            return false
         }
         pthread_detach(thread)
+        return true
     }
 
     private func run() {
-        let signals = CurlWorker.prepareThread()
-        worker.withLock { $0 = CurlWorker(core, pool) }
+        CurlWorker.prepareThread(signals)
+        ccurl_set_current(Unmanaged.passUnretained(self).toOpaque())
+        rounds.begin()
+        defer {
+            rounds.wait()
+            ccurl_set_current(nil)
+        }
+        var idle = Idle()
+        worker.withLock { $0 = CurlWorker(core, pool, entrance, number: number) }
         var tasks: [UnownedJob] = []
         while var wait = turn() {
             // What the tasks ask for begins before the thread waits.
             if runTasks(&tasks, signals) {
+                idle.since = nil
                 guard let next = turn() else { break }
                 wait = next
             }
-            ccurl_loop_wait(core.loop, wait)
+            if number > 0 { wait = min(wait, waitUntilRetired(&idle)) }
+            awaitEvents(for: wait)
         }
         let rest = worker.withLock { worker in
             defer { worker = nil }
@@ -133,6 +182,35 @@ final class CurlLoop: Sendable {
         end(.lingering)
         rest.linger()
         core.free()
+    }
+
+    private func awaitEvents(for milliseconds: CInt) {
+        guard pool.mostLoops > 1 else { return ccurl_loop_wait(core.loop, milliseconds) }
+        if milliseconds > 0 { rounds.wait() }
+        ccurl_loop_wait(core.loop, milliseconds)
+        rounds.comeBack()
+    }
+
+    /// Since when there has been nothing to do, and how many exchanges had started by then.
+    private struct Idle {
+        var since: Instant?
+        var started = 0
+    }
+
+    /// Retires if nothing has been there to do for long. Returns for how many milliseconds to wait at most.
+    private func waitUntilRetired(_ idle: inout Idle) -> CInt {
+        // While a caller sends, there is something to do.
+        let state = worker.withLockIfAvailable { ($0?.isIdle ?? true, $0?.started ?? 0) } ?? (false, 0)
+        guard state.0, inbox.withLock({ $0.isEmpty }) else {
+            idle.since = nil
+            return .max
+        }
+        let now = SystemTime.shared.now
+        if idle.since == nil || idle.started != state.1 { idle = Idle(since: now, started: state.1) }
+        let left = now.duration(to: (idle.since ?? now).advanced(by: idleTime))
+        guard left <= .zero else { return CInt(clamping: left.wholeNanoseconds / 1_000_000 + 1) }
+        loops.withLock({ $0.loops })?.retire(self)
+        return 0
     }
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if it has to end.
@@ -170,20 +248,31 @@ final class CurlLoop: Sendable {
         guard hasTasks.load(ordering: .relaxed) else { return false }
         inbox.withLock { $0.takeTasks(for: &tasks) }
         guard !tasks.isEmpty else { return false }
+        // A task that has a job retains what it prefers.
+        guard let loops = loops.withLock({ $0.loops }) else {
+            for task in tasks { Self.runElsewhere(task) }
+            tasks.removeAll(keepingCapacity: true)
+            return false
+        }
         signals.allow()
         defer { signals.block() }
-        let (executor, time) = (asUnownedTaskExecutor(), SystemTime.shared)
+        let (executor, time) = (loops.asUnownedTaskExecutor(), SystemTime.shared)
         var now = time.now
         let end = now.advanced(by: Self.taskTime)
         var next = 0
         repeat {
             let start = now
-            tasks[next].runSynchronously(on: executor)
+            rounds.withTask { tasks[next].runSynchronously(on: executor) }
             next += 1
             now = time.now
             if start.duration(to: now) >= CurlHolds.reported { note(start.duration(to: now)) }
         } while next < tasks.count && now < end
-        if next < tasks.count { inbox.withLock { $0.putBack(tasks[next...]) } }
+        if next < tasks.count {
+            // As many as have had their turn will have it soon; the others wait for longer than a millisecond.
+            let rest = tasks[next...]
+            let kept = rest.count > next ? loops.runElsewhere(rest, than: self) : rest
+            inbox.withLock { $0.putBack(kept) }
+        }
         tasks.removeAll(keepingCapacity: true)
         return true
     }
@@ -216,6 +305,11 @@ final class CurlLoop: Sendable {
         }
     }
 
+    /// Whether the thread has ended.
+    var hasEnded: Bool { inbox.withLock { $0.hasEnded } }
+    /// Whether no job of a task waits for the thread.
+    var isFree: Bool { inbox.withLock { $0.isFree } }
+
     /// Waits until the thread has ended.
     func closed() async {
         let promise = Promise<Void, ServiceError>()
@@ -223,10 +317,9 @@ final class CurlLoop: Sendable {
     }
 }
 
-extension CurlLoop: TaskExecutor {
+extension CurlLoop {
     /// Runs a job of a task between two turns of the thread; on one of Swift's own if that ends or has ended.
-    func enqueue(_ job: consuming ExecutorJob) {
-        let task = UnownedJob(job)
+    func enqueue(_ task: UnownedJob) {
         if !hasTasks.load(ordering: .relaxed) { hasTasks.store(true, ordering: .relaxed) }
         guard let notice = inbox.withLock({ $0.add(task) }) else { return Self.runElsewhere(task) }
         act(on: notice)

@@ -32,20 +32,10 @@ struct CurlMultiplexing {
 
     private var origins: [UInt64: Origin] = [:]
 
-    /// Whether it is unknown if requests to the origin of the exchange share a connection.
-    func isUnknown(to exchange: CurlExchange) -> Bool {
-        exchange.isEncrypted && isUnknown(to: exchange.origin)
-    }
-
     /// Whether it is unknown if requests to that origin, over TLS, share a connection.
     func isUnknown(to origin: UInt64) -> Bool {
         // Where libcurl does not report connections, all requests go over HTTP/1.1.
         ccurl_tells_connected() && origins[origin]?.overTCP == nil
-    }
-
-    /// Whether requests to the origin of the exchange that go that way are known to share connections.
-    func isKnown(to exchange: CurlExchange, going way: CurlHTTP3.Way) -> Bool {
-        exchange.isEncrypted && isKnown(to: exchange.origin, going: way)
     }
 
     /// Whether requests to that origin, over TLS, that go that way are known to share connections.
@@ -59,21 +49,24 @@ struct CurlMultiplexing {
         }
     }
 
-    /// Notes what the exchange, which has ended, shows.
-    mutating func note(_ exchange: CurlExchange) {
-        guard exchange.isEncrypted else { return }
-        note(ccurl_transfer_http_version(exchange.handle.transfer), of: exchange.origin)
+    /// Whether requests to that origin, over TLS, share a connection or may turn out to.
+    func mayShare(to origin: UInt64) -> Bool {
+        guard let known = origins[origin] else { return ccurl_tells_connected() }
+        return known.overTCP ?? true || known.last
     }
 
     /// Notes the version of HTTP that a response of that origin came over, with libcurl's numbers; 0 if there is none.
-    mutating func note(_ version: Int, of origin: UInt64) {
-        guard version > 0 else { return }
+    /// Returns whether requests turn out to share connections that were thought not to.
+    @discardableResult
+    mutating func note(_ version: Int, of origin: UInt64) -> Bool {
+        guard version > 0 else { return false }
         let shares = version >= CCURL_HTTP_VERSION_2_0
         let isOverTCP = version < CCURL_HTTP_VERSION_3
         let known = origins[origin]
-        guard known?.last != shares || (isOverTCP && known?.overTCP != shares) else { return }
+        guard known?.last != shares || (isOverTCP && known?.overTCP != shares) else { return false }
         if known == nil, origins.count >= Self.most { origins = [:] }
         origins[origin] = Origin(overTCP: isOverTCP ? shares : known?.overTCP, last: shares)
+        return shares && known?.last == false
     }
 }
 #endif

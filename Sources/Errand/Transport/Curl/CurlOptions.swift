@@ -105,6 +105,13 @@ extension CurlTransport {
         /// connection as far as the server allows, except that no two streams do; 100 by default. Whether an origin
         /// speaks one of them shows with the first connection to it.
         public var streamsPerOrigin = 100
+        /// The greatest number of threads for connections, at most eight; by default as many as the process may use
+        /// cores.
+        ///
+        /// There is one until it has sixteen requests, then another, and so on. Requests that can share a connection
+        /// over HTTP/2 or HTTP/3 are on one thread. Each but the first ends when it has had nothing to do for two
+        /// minutes.
+        public var loops: Int?
         /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
         public var http3 = HTTP3.never
 

@@ -1,8 +1,9 @@
 #if os(Linux)
 import CCurl
+import Synchronization
 
 /// What the requests of a transport share, whichever loop they are on: the queues in which they wait, the handles that
-/// are kept for the next ones, and what is known about HTTP/3.
+/// are kept for the next ones, which loops are open, and what is known about HTTP/3 and about sharing connections.
 final class CurlPool: Sendable {
     /// The queues, and the handles that are kept.
     struct State {
@@ -17,9 +18,11 @@ final class CurlPool: Sendable {
             self.queues = queues
         }
 
-        /// Takes a handle that was kept.
-        mutating func borrow() -> CurlHandle? {
-            idle.popLast()
+        /// Takes a handle that was kept: best the last one that was on that loop.
+        mutating func borrow(preferring loop: Int?) -> CurlHandle? {
+            guard let loop, let place = idle.lastIndex(where: { $0.loop == loop }) else { return idle.popLast() }
+            idle.swapAt(place, idle.endIndex - 1)
+            return idle.popLast()
         }
 
         /// Keeps a handle for the next request, unless there are enough.
@@ -39,13 +42,22 @@ final class CurlPool: Sendable {
 
     private let handles: CurlHandles
     private let state: Lock<State>
-    /// What is known about HTTP/3, and whether that is used. Only the thread of the loop reads and changes it; behind a
-    /// lock, because libcurl calls back while that thread works.
+    /// The greatest number of loops.
+    let mostLoops: Int
+    /// Which loop a request goes to. With one loop, nothing asks.
+    private let choice: Lock<CurlChoice>
+    private let open = Atomic(1)
+    /// Which origins have requests that share connections.
+    let multiplexing = Lock(CurlMultiplexing())
+    /// What is known about HTTP/3, and whether that is used.
     let http3: Lock<CurlHTTP3>
     let usesHTTP3: Bool
 
     /// Creates the queues of requests with these handles.
-    init(_ queues: CurlQueues, _ handles: CurlHandles, _ http3: CurlHTTP3? = nil) {
+    init(_ queues: CurlQueues, _ handles: CurlHandles, _ http3: CurlHTTP3? = nil, loops: Int = 1) {
+        let choice = CurlChoice(most: loops)
+        mostLoops = choice.most
+        self.choice = Lock(choice)
         self.handles = handles
         state = Lock(State(queues))
         usesHTTP3 = http3 != nil && ccurl_speaks_http3()
@@ -55,9 +67,11 @@ final class CurlPool: Sendable {
     // MARK: Before a request
 
     /// Returns a handle to prepare a request with, if it is its turn in that queue; otherwise `nil`.
-    func borrowAtOnce(for key: CurlQueues.Key) throws(ServiceError) -> CurlHandle? {
+    func borrowAtOnce(
+        for key: CurlQueues.Key, preferring loop: Int? = nil
+    ) throws(ServiceError) -> CurlHandle? {
         let (isAdmitted, idle) = state.withLock { state in
-            state.queues.enter(key) ? (true, state.borrow()) : (false, nil)
+            state.queues.enter(key) ? (true, state.borrow(preferring: loop)) : (false, nil)
         }
         guard isAdmitted else { return nil }
         if let idle { return idle }
@@ -74,7 +88,7 @@ final class CurlPool: Sendable {
         as waiter: CurlQueues.Waiter?, for key: CurlQueues.Key, in scope: CallScope
     ) async throws(ServiceError) -> CurlHandle {
         if let waiter { try await turn(of: waiter, in: scope) }
-        if let idle = state.withLock({ $0.borrow() }) { return idle }
+        if let idle = state.withLock({ $0.borrow(preferring: nil) }) { return idle }
         return try newHandle(for: key)
     }
 
@@ -131,6 +145,60 @@ final class CurlPool: Sendable {
             waiters += state.withLock { $0.queues.end(waiter.key) }
         }
     }
+
+    // MARK: Loops
+
+    /// Chooses the loop of a request to that origin.
+    func choose(
+        for origin: Origin, preferring preferred: Int?, heldUp: CurlChoice.Numbers
+    ) -> CurlChoice.Place {
+        let number = origin.number
+        let mayShare = origin.scheme == "https" && multiplexing.withLock { $0.mayShare(to: number) }
+        return changeChoice {
+            $0.choose(for: number, mayShare: mayShare, preferring: preferred, heldUp: heldUp)
+        }
+    }
+
+    /// Moves a request to the first loop, because its own could not be opened.
+    func moveToFirst(_ place: CurlChoice.Place) -> CurlChoice.Place {
+        changeChoice { $0.moveToFirst(place) }
+    }
+
+    /// Notes that a request has ended.
+    func end(_ place: CurlChoice.Place, _ outcome: CurlChoice.Outcome) {
+        choice.withLock { $0.end(place, outcome) }
+    }
+
+    /// Notes the version of HTTP that a response over TLS came over.
+    func note(_ version: Int, of origin: UInt64, at place: CurlChoice.Place?) {
+        guard multiplexing.withLock({ $0.note(version, of: origin) }), let place else { return }
+        choice.withLock { $0.gather(at: place) }
+    }
+
+    /// Notes that an origin, over TLS, has given a connection that requests cannot share.
+    func noteAlone(_ origin: UInt64) {
+        multiplexing.withLock { _ = $0.note(CCURL_HTTP_VERSION_1_1, of: origin) }
+    }
+
+    /// Opens another loop, and returns its number; `nil` if there are as many as may be.
+    func openLoop() -> Int? { changeChoice { $0.open() } }
+
+    /// Closes a loop. Returns `false` if a request has it.
+    @discardableResult
+    func closeLoop(_ number: Int) -> Bool { changeChoice { $0.close(number) } }
+
+    /// The number of loops that are open.
+    var openLoops: Int { open.load(ordering: .relaxed) }
+
+    private func changeChoice<Result: Sendable>(_ change: (inout CurlChoice) -> Result) -> Result {
+        choice.withLock { choice in
+            defer { open.store(choice.openCount, ordering: .relaxed) }
+            return change(&choice)
+        }
+    }
+
+    /// The number of active requests of each loop that is open.
+    var activeByLoop: [Int] { choice.withLock { $0.active } }
 
     /// Frees the handles that are kept, and fails those who wait.
     func close() {

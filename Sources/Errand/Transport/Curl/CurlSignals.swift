@@ -13,10 +13,10 @@ import Musl
 /// process without a word, if no handler could run. A broken connection is an error that libcurl reports; as a signal,
 /// it would end the process.
 ///
-/// While the thread runs code of the program, it has the signals with which it began: a process that such code starts
-/// inherits them, and one that blocks `SIGTERM` could not be ended. Only `SIGPIPE` stays blocked where libcurl may have
-/// caused it: it would come as soon as it is not.
-struct CurlSignals {
+/// While the thread runs code of the program, it has the signals of the thread that has created the loops: a process
+/// that such code starts inherits them, and one that blocks `SIGTERM` could not be ended. Only `SIGPIPE` stays blocked
+/// where libcurl may have caused it: it would come as soon as it is not.
+struct CurlSignals: Sendable {
     private var own = sigset_t()
     private var blocked = sigset_t()
 

@@ -8,12 +8,13 @@ import Foundation
 
 /// A transport that uses the system's libcurl, opened at run time: the default on Linux.
 ///
-/// One thread serves all requests of a transport; only a single small request on an open connection is sent by the task
-/// that makes it. Connections are kept and used again; over TLS, requests share an HTTP/2 connection where the server
-/// offers it and, with ``Options/http3``, one of HTTP/3. Responses are decompressed, up to the limit on the
-/// decompressed bytes. Certificates are verified against the system's roots. The transport follows no redirects, reads
-/// no netrc, keeps no cookies, and sends a request once for each permit: libcurl repeats nothing by itself. The thread
-/// and all connections end with `shutdown()`, or when the transport is released.
+/// One thread serves the requests of a transport, and more of them where there are many requests and cores: see
+/// ``Options/loops``. Only a single small request on an open connection is sent by the task that makes it. Connections
+/// are kept and used again; over TLS, requests share an HTTP/2 connection where the server offers it and, with
+/// ``Options/http3``, one of HTTP/3. Responses are decompressed, up to the limit on the decompressed bytes.
+/// Certificates are verified against the system's roots. The transport follows no redirects, reads no netrc, keeps no
+/// cookies, and sends a request once for each permit: libcurl repeats nothing by itself. The threads and all
+/// connections end with `shutdown()`, or when the transport is released.
 public final class CurlTransport: Transport {
     private let options: Options
     private let files: CurlFiles
@@ -21,10 +22,15 @@ public final class CurlTransport: Transport {
 
     /// Creates a transport. Without libcurl, each send fails with `.transport(.unavailable)` and says what to install.
     /// If the process has no descriptor or no memory for a transport now, a later send tries again.
-    public init(_ options: Options = Options()) {
+    public convenience init(_ options: Options = Options()) {
+        self.init(options, idleTime: CurlLoops.idleTime)
+    }
+
+    /// Creates a transport whose threads, but for the first, end when they have had nothing to do for so long.
+    init(_ options: Options, idleTime: Duration) {
         self.options = options
         files = CurlFiles(options)
-        opening = CurlOpening(options)
+        opening = CurlOpening(options, idleTime: idleTime)
     }
 
     /// It ends its waits itself, and uses permits: a request may wait for a connection.
@@ -33,9 +39,9 @@ public final class CurlTransport: Transport {
     /// A digest of the certificates, the pins, the proxy and the Unix socket of its options; `""` if they have none.
     public var identity: String? { options.identity }
 
-    /// Runs tasks on the thread that has their connections; `nil` if libcurl cannot be opened. See
+    /// Runs tasks on the threads that have their connections; `nil` if libcurl cannot be opened. See
     /// ``APIClient/executor``. After `shutdown()`, it runs them like any task.
-    public var executor: (any TaskExecutor)? { try? opening.loop() }
+    public var executor: (any TaskExecutor)? { try? opening.loops() }
 
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
@@ -65,26 +71,26 @@ public final class CurlTransport: Transport {
 
     private func exchange(_ request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
         if request.body?.isEmptyStream == true { return try await exchangeAfterBody(request, context) }
-        let loop = try opening.loop()
-        context.warn { loop.takeWarning() }
+        let loops = try opening.loops()
+        context.tell { loops.takeEvent() }
         let key = CurlQueues.Key(origin: request.url.origin.number, client: context.client)
-        let handle = try await borrow(from: loop, for: key, context)
-        return try await exchange(request, with: handle, of: key, on: loop, context)
+        let handle = try await borrow(from: loops.pool, for: key, preferring: loops.preferred, context)
+        return try await exchange(request, with: handle, of: key, on: loops, context)
     }
 
     @inline(never)
     private func exchange(
-        _ request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loops: CurlLoops,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
-        try prepare(handle, for: request, of: key, on: loop, context)
+        try prepare(handle, for: request, of: key, in: loops.pool, context)
         // After all that may fail by itself: a request that is not sent uses no permit.
-        if !context.usePermitAtOnce() { try await waitForPermit(holding: handle, of: key, on: loop, context) }
+        if !context.usePermitAtOnce() { try await waitForPermit(holding: handle, of: key, in: loops.pool, context) }
         CurlRequest.setPermitEnd(of: handle.transfer, context)
         do throws(ServiceError) {
             switch context.delivery.kind {
-            case .whole: return try await response(to: request, with: handle, of: key, on: loop, context)
-            case .stream: return try await streamedResponse(to: request, with: handle, of: key, on: loop, context)
+            case .whole: return try await response(to: request, with: handle, of: key, on: loops, context)
+            case .stream: return try await streamedResponse(to: request, with: handle, of: key, on: loops, context)
             }
         } catch {
             try files.require(after: error)
@@ -95,36 +101,37 @@ public final class CurlTransport: Transport {
     /// Sends the request with a handle that is prepared for it, and returns the response when it is complete.
     @inline(never)
     private func response(
-        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
+        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loops: CurlLoops,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
-        let exchange = makeExchange(of: request, with: handle, on: loop, context)
-        await run(exchange, on: loop, until: exchange.ready)
-        guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loop) }
-        return try await response(of: exchange, decoding: coded.body, after: coded.head, from: key, on: loop)
+        let exchange = makeExchange(of: request, with: handle, on: loops, context)
+        await run(exchange, on: loops, until: exchange.ready)
+        guard let coded = exchange.coded else { return try response(of: exchange, from: key, on: loops) }
+        return try await response(of: exchange, decoding: coded.body, after: coded.head, from: key, on: loops)
     }
 
     /// Sends the request with a handle that is prepared for it, and returns the response when its head is complete.
     @inline(never)
     private func streamedResponse(
-        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop,
+        to request: HTTPRequest, with handle: CurlHandle, of key: CurlQueues.Key, on loops: CurlLoops,
         _ context: TransportContext
     ) async throws(ServiceError) -> HTTPResponse {
-        let download = CurlDownload { loop.pool.giveBack($0, from: key) }
-        let exchange = makeExchange(of: request, with: handle, on: loop, context, download)
-        let reader = CurlReader(download, of: exchange, on: loop, keeping: self)
-        await run(exchange, on: loop, until: download.head)
+        let download = CurlDownload { [pool = loops.pool] in pool.giveBack($0, from: key) }
+        let exchange = makeExchange(of: request, with: handle, on: loops, context, download)
+        let reader = CurlReader(download, of: exchange, on: loops, keeping: self)
+        await run(exchange, on: loops, until: download.head)
         return try response(to: reader, of: exchange, download)
     }
 
+    /// Makes the exchange of a request.
     @inline(never)
     private func makeExchange(
-        of request: HTTPRequest, with handle: CurlHandle, on loop: CurlLoop, _ context: TransportContext,
+        of request: HTTPRequest, with handle: CurlHandle, on loops: CurlLoops, _ context: TransportContext,
         _ download: CurlDownload? = nil
     ) -> CurlExchange {
         let upload = request.body.flatMap { $0.bytes == nil ? CurlUpload($0) : nil }
         return CurlExchange(
-            handle, to: request.url.origin, in: loop.pool, context: context, upload: upload, download: download)
+            handle, to: request.url.origin, in: loops.pool, context: context, upload: upload, download: download)
     }
 
     /// Sends the request after its stream, which promises to be empty, has been read to its end: with its head, the
@@ -153,14 +160,14 @@ public final class CurlTransport: Transport {
 
     @inline(never)
     private func prepare(
-        _ handle: CurlHandle, for request: HTTPRequest, of key: CurlQueues.Key, on loop: CurlLoop,
+        _ handle: CurlHandle, for request: HTTPRequest, of key: CurlQueues.Key, in pool: CurlPool,
         _ context: TransportContext
     ) throws(ServiceError) {
         do throws(ServiceError) {
             try files.require()
             try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
         } catch {
-            loop.pool.giveBack(handle, from: key)
+            pool.giveBack(handle, from: key)
             throw error
         }
     }
@@ -168,10 +175,10 @@ public final class CurlTransport: Transport {
     /// Returns the whole response of an exchange that has completed, and gives its handle back.
     @inline(never)
     private func response(
-        of exchange: CurlExchange, from key: CurlQueues.Key, on loop: CurlLoop
+        of exchange: CurlExchange, from key: CurlQueues.Key, on loops: CurlLoops
     ) throws(ServiceError) -> HTTPResponse {
         let handle = exchange.handle
-        defer { loop.pool.giveBack(handle, from: key) }
+        defer { loops.pool.giveBack(handle, from: key) }
         // The lock of the exchange hands the C side back from the loop's thread to this one.
         guard let result = exchange.result else {
             throw exchange.context.scope.isStopped ? .cancelled : CurlFailure(nil, of: handle).error
@@ -186,22 +193,22 @@ public final class CurlTransport: Transport {
     @inline(never)
     private func response(
         of exchange: CurlExchange, decoding coded: CodedBody, after head: CurlHead, from key: CurlQueues.Key,
-        on loop: CurlLoop
+        on loops: CurlLoops
     ) async throws(ServiceError) -> HTTPResponse {
         let (handle, scope) = (exchange.handle, exchange.context.scope)
         let body = await scope.wait { () -> Result<Data, ServiceError> in
             do throws(ServiceError) {
-                return .success(try await coded.collect(in: scope) { loop.resume(exchange) })
+                return .success(try await coded.collect(in: scope) { loops.resume(exchange) })
             } catch {
                 // The transfer may still run. It has to end before the handle is given back.
-                loop.cancel(exchange)
+                loops.cancel(exchange)
                 await coded.buffer.ended()
                 return .failure(error)
             }
         } onStop: {
-            loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
+            loops.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }
-        defer { loop.pool.giveBack(handle, from: key) }
+        defer { loops.pool.giveBack(handle, from: key) }
         if case .failure = body, scope.isStopped { throw .cancelled }
         return try CurlAnswer(handle, head).response(with: .bytes(body.get()))
     }
@@ -225,32 +232,32 @@ public final class CurlTransport: Transport {
     /// Waits for the turn of a request in that queue.
     @inline(never)
     private func borrow(
-        from loop: CurlLoop, for key: CurlQueues.Key, _ context: TransportContext
+        from pool: CurlPool, for key: CurlQueues.Key, preferring loop: Int?, _ context: TransportContext
     ) async throws(ServiceError) -> CurlHandle {
-        if let free = try loop.pool.borrowAtOnce(for: key) { return free }
-        let waiter = loop.pool.join(key)
+        if let free = try pool.borrowAtOnce(for: key, preferring: loop) { return free }
+        let waiter = pool.join(key)
         // Noted by one that is in the queue already, so that the notes have the order of the queue.
         context.note(.waitingForConnection)
-        return try await loop.pool.borrow(as: waiter, for: key, in: context.scope)
+        return try await pool.borrow(as: waiter, for: key, in: context.scope)
     }
 
     @inline(never)
     private func waitForPermit(
-        holding handle: CurlHandle, of key: CurlQueues.Key, on loop: CurlLoop, _ context: TransportContext
+        holding handle: CurlHandle, of key: CurlQueues.Key, in pool: CurlPool, _ context: TransportContext
     ) async throws(ServiceError) {
         do throws(ServiceError) {
             try await context.takePermit()
         } catch {
-            loop.pool.giveBack(handle, from: key)
+            pool.giveBack(handle, from: key)
             throw error
         }
     }
 
-    /// Ends all connections and the thread.
+    /// Ends all connections and all threads.
     public func shutdown() async {
-        guard let loop = opening.end() else { return }
-        Self.close(loop)
-        await loop.closed()
+        guard let loops = opening.end() else { return }
+        loops.close()
+        await loops.closed()
     }
 
     /// Ends all sends of a client, and waits until they have ended.
@@ -261,39 +268,37 @@ public final class CurlTransport: Transport {
     /// Whether no exchange is active, and none waits for its turn.
     var isIdle: Bool { (opening.existing?.pool.active ?? 0) == 0 }
 
+    /// The number of active exchanges of each loop that is open.
+    var activeByLoop: [Int] { opening.existing?.pool.activeByLoop ?? [] }
+
     /// The number of requests that wait for their turn.
     var waiting: Int { opening.existing?.pool.waiting ?? 0 }
 
     @inline(never)
-    private func start(_ exchange: CurlExchange, on loop: CurlLoop) {
+    private func start(_ exchange: CurlExchange, on loops: CurlLoops) {
         // Some versions of libcurl do not say when they connect.
         exchange.context.note(ccurl_tells_connected() ? .connecting : .waitingForResponse)
         // What was stopped before sends nothing: the exchange remembers that it was canceled.
-        if !loop.start(exchange) { exchange.complete(nil) }
-        exchange.upload?.start(in: exchange.context) { loop.resume(exchange) }
+        loops.start(exchange)
+        exchange.upload?.start(in: exchange.context) { loops.resume(exchange) }
     }
 
     /// Starts the exchange, and waits until `promise` has completed.
     @inline(never)
     private func run<Value>(
-        _ exchange: CurlExchange, on loop: CurlLoop, until promise: Promise<Value, ServiceError>
+        _ exchange: CurlExchange, on loops: CurlLoops, until promise: Promise<Value, ServiceError>
     ) async {
         let scope = exchange.context.scope
         await scope.wait {
-            start(exchange, on: loop)
+            start(exchange, on: loops)
             await promise.completion()
         } onStop: {
-            loop.cancel(exchange, isOutOfTime: scope.isOutOfTime)
+            loops.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }
     }
 
-    private static func close(_ loop: CurlLoop) {
-        loop.pool.close()
-        loop.close()
-    }
-
     deinit {
-        if let loop = opening.end() { Self.close(loop) }
+        opening.end()?.close()
     }
 }
 

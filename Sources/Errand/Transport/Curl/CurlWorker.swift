@@ -12,36 +12,45 @@ import Musl
 /// It is safe to send because it is behind the loop's lock, and so is the C side, which only it uses.
 struct CurlWorker: @unchecked Sendable {
     private typealias Exchanges = [OpaquePointer: CurlExchange]
-    private typealias Lookups = CurlLookups<OpaquePointer>
+    private typealias Lookups = CurlEntrance.Lookups
 
-    /// How many connections without a transfer are kept at least; or as many as there ever were transfers at once. By
-    /// itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
+    /// How many connections without a transfer all loops keep at least; or each as many as it ever had transfers at
+    /// once. By itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
     private static let fewestConnections = 512
 
     private let core: CurlCore
     private let pool: CurlPool
+    private let entrance: CurlEntrance
+    /// The number of the loop.
+    private let number: Int
     private var running: Exchanges = [:]
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
-    private var lookups = Lookups()
-    private var multiplexing = CurlMultiplexing()
+    /// Those of them for whose lookups others wait.
+    private var leaders: Exchanges = [:]
+    /// How many exchanges have started, and the most of them at once.
+    private(set) var started = 0
+    private var most = 0
     private var keptConnections = 0
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
 
-    init(_ core: CurlCore, _ pool: CurlPool) {
+    init(_ core: CurlCore, _ pool: CurlPool, _ entrance: CurlEntrance, number: Int) {
         self.core = core
         self.pool = pool
+        self.entrance = entrance
+        self.number = number
     }
 
     private var loop: OpaquePointer { core.loop }
 
-    /// Prepares the thread of a loop. Returns its signals.
-    static func prepareThread() -> CurlSignals {
-        let signals = CurlSignals()
+    /// Whether no exchange runs, and no lookup goes on.
+    var isIdle: Bool { running.isEmpty && !ccurl_loop_has_lookups(loop) }
+
+    /// Prepares the thread of a loop.
+    static func prepareThread(_ signals: CurlSignals) {
         signals.block()
         ccurl_name_thread("errand.curl")
-        return signals
     }
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if the loop is
@@ -94,7 +103,6 @@ struct CurlWorker: @unchecked Sendable {
         noteLookups()
         tellReaders()
         completeEnded()
-        while let next = lookups.next() { begin([next]) }
     }
 
     private mutating func perform(_ job: CurlInbox.Job) {
@@ -114,8 +122,9 @@ struct CurlWorker: @unchecked Sendable {
     }
 
     private mutating func keepEnoughConnections() {
-        let wanted = max(running.count, Self.fewestConnections)
-        guard wanted > keptConnections else { return }
+        most = max(most, running.count)
+        let wanted = max(most, Self.fewestConnections / pool.openLoops)
+        guard wanted != keptConnections else { return }
         keptConnections = wanted
         ccurl_loop_set_long(loop, CCURLMOPT_MAXCONNECTS, wanted)
     }
@@ -147,21 +156,16 @@ struct CurlWorker: @unchecked Sendable {
             guard let exchange = forget(transfer) else { continue }
             exchange.noteHTTP3(hasFailed: exchange.hasLostConnection)
             // First, because those who have waited may begin then.
-            multiplexing.note(exchange)
+            exchange.noteSharing()
             noteEnd(of: exchange, result)
-            // Those who wait for a lookup of its host need none if they get its connection.
-            if result == CCURLE_OK, let next = lookups.noteFree(exchange.origin) { begin([next]) }
             exchange.complete(result)
+            // Those who wait for a lookup of its host need none if they get its connection.
+            if result == CCURLE_OK { entrance.noteFree(exchange, on: number) }
         }
         endAbandonedLookups()
     }
 
     private mutating func stopAll() {
-        // First those who have not begun: they would begin when another is stopped.
-        for exchange in running.values where lookups.leave(exchange.handle.transfer) {
-            forget(exchange.handle.transfer)
-            exchange.complete(nil)
-        }
         for exchange in running.values where isRunning(exchange) { stop(exchange, leavesLookup: false) }
     }
 
@@ -170,21 +174,20 @@ struct CurlWorker: @unchecked Sendable {
     /// Lets those begin who have waited for a lookup that has ended: its request opens a connection, or has one that
     /// was kept. If others may share the connection, they wait until it is there, or for as long as a handshake takes.
     private mutating func noteLookups() {
-        guard !lookups.leaders.isEmpty else { return }
-        for (transfer, origin) in lookups.leaders where !ccurl_transfer_may_look_up(transfer) {
-            lookups.noteAddress(of: origin)
-            if let leader = running[transfer], multiplexing.isUnknown(to: leader), ccurl_loop_awaits(loop, transfer) {
-                continue
-            }
-            let outcome: Lookups.Outcome = ccurl_transfer_has_opened(transfer) ? .found : .reused
-            begin(lookups.end(origin, by: transfer, with: outcome, at: SystemTime.shared.now))
+        guard !leaders.isEmpty else { return }
+        for (transfer, leader) in leaders where !ccurl_transfer_may_look_up(transfer) {
+            entrance.noteAddress(of: leader)
+            if leader.mayTurnOutToShare, ccurl_loop_awaits(loop, transfer) { continue }
+            leaders[transfer] = nil
+            entrance.endLookup(
+                of: leader.origin, by: leader, with: ccurl_transfer_has_opened(transfer) ? .found : .reused)
         }
     }
 
     /// Ends the lookup of an exchange that has ended before it was sent, with a failure or because it was canceled.
     private mutating func noteEnd(of exchange: CurlExchange, _ result: ccurl_code) {
         let transfer = exchange.handle.transfer
-        guard lookups.leaders[transfer] != nil else { return }
+        guard leaders.removeValue(forKey: transfer) != nil else { return }
         let outcome: Lookups.Outcome =
             if Lookups.Outcome(result) == .failed {
                 .failed
@@ -194,7 +197,8 @@ struct CurlWorker: @unchecked Sendable {
             } else {
                 .none
             }
-        end(exchange.origin, by: transfer, with: outcome, result, ccurl_transfer_failure(transfer).words)
+        entrance.endLookup(
+            of: exchange.origin, by: exchange, with: outcome, result, ccurl_transfer_failure(transfer).words)
     }
 
     /// Ends the lookups that went on when their exchanges were stopped.
@@ -206,36 +210,10 @@ struct CurlWorker: @unchecked Sendable {
                 let words = words.assumingMemoryBound(to: CChar.self).baseAddress
                 // Nothing is known of the connection, which the first of those who wait has yet to make.
                 let outcome = Lookups.Outcome(result)
-                let isFound = outcome == .found && !multiplexing.isUnknown(to: origin)
-                end(origin, by: nil, with: outcome == .failed || isFound ? outcome : .none, result, words)
+                let isFound = outcome == .found && !pool.multiplexing.withLock { $0.isUnknown(to: origin) }
+                entrance.endLookup(
+                    of: origin, by: nil, with: outcome == .failed || isFound ? outcome : .none, result, words)
             }
-        }
-    }
-
-    /// Lets those begin who have waited for a lookup, or has them fail with its result and its words.
-    private mutating func end(
-        _ origin: UInt64, by leader: OpaquePointer?, with outcome: Lookups.Outcome, _ result: ccurl_code,
-        _ words: UnsafePointer<CChar>?
-    ) {
-        let transfers = lookups.end(origin, by: leader, with: outcome, at: SystemTime.shared.now)
-        guard outcome == .failed else { return begin(transfers) }
-        for transfer in transfers {
-            ccurl_transfer_set_words(transfer, words)
-            forget(transfer)?.complete(result)
-        }
-    }
-
-    /// Lets these begin. If one of them cannot, it looks nothing up, so the first of those who wait for it does.
-    private mutating func begin(_ transfers: [OpaquePointer]) {
-        var transfers = transfers[...]
-        while let transfer = transfers.popFirst() {
-            guard let exchange = running[transfer] else { continue }
-            let way = chooseHTTP3(for: exchange)
-            guard !ccurl_loop_add(loop, transfer, multiplexing.isKnown(to: exchange, going: way)) else { continue }
-            forget(transfer)
-            exchange.noteHTTP3(hasFailed: false)
-            transfers += lookups.end(exchange.origin, by: transfer, with: .none, at: SystemTime.shared.now)
-            exchange.complete(CCURLE_OUT_OF_MEMORY)
         }
     }
 
@@ -263,7 +241,14 @@ struct CurlWorker: @unchecked Sendable {
     private func beginAgain(_ exchange: CurlExchange) -> Bool {
         exchange.noteHTTP3(hasFailed: false)
         let way = chooseHTTP3(for: exchange, again: true)
-        return ccurl_loop_add_again(loop, exchange.handle.transfer, multiplexing.isKnown(to: exchange, going: way))
+        return ccurl_loop_add_again(loop, exchange.handle.transfer, isKnown(to: exchange, going: way))
+    }
+
+    // MARK: Sharing connections
+
+    /// Whether requests to the origin of the exchange that go that way are known to share connections.
+    private func isKnown(to exchange: CurlExchange, going way: CurlHTTP3.Way) -> Bool {
+        exchange.isEncrypted && pool.multiplexing.withLock { $0.isKnown(to: exchange.origin, going: way) }
     }
 
     // MARK: One exchange
@@ -276,14 +261,16 @@ struct CurlWorker: @unchecked Sendable {
         // One that was canceled before was not running, so nothing has ended it.
         guard !exchange.isCancelled else { return exchange.complete(nil) }
         let transfer = exchange.handle.transfer
+        started += 1
         running[transfer] = exchange
         if exchange.isStreamed { streamed[transfer] = exchange }
-        let needsNothing = !exchange.hasName && !multiplexing.isUnknown(to: exchange)
-        let now = SystemTime.shared.now
-        guard needsNothing || lookups.begin(transfer, to: exchange.origin, hasName: exchange.hasName, at: now) else {
-            return
-        }
-        begin([transfer])
+        if exchange.looksUp { leaders[transfer] = exchange }
+        let way = chooseHTTP3(for: exchange)
+        guard !ccurl_loop_add(loop, transfer, isKnown(to: exchange, going: way)) else { return }
+        forget(transfer)
+        leaders[transfer] = nil
+        exchange.noteHTTP3(hasFailed: false)
+        exchange.complete(CCURLE_OUT_OF_MEMORY)
     }
 
     private mutating func resume(_ exchange: CurlExchange) {
@@ -298,13 +285,13 @@ struct CurlWorker: @unchecked Sendable {
         let transfer = exchange.handle.transfer
         forget(transfer)
         defer { exchange.complete(result) }
-        // One that has waited for a lookup has not begun.
-        guard !lookups.leave(transfer) else { return }
         let silence = (exchange.context.timeout ?? .zero).wholeNanoseconds / 1000
         let hasBeenSilent = isOutOfTime && ccurl_loop_note_timeout(loop, transfer, silence)
         exchange.noteHTTP3(hasFailed: hasBeenSilent)
-        if leavesLookup, lookups.leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
-            return lookups.abandon(transfer)
+        if leavesLookup, leaders[transfer] != nil, ccurl_loop_leave_lookup(loop, transfer) {
+            leaders[transfer] = nil
+            entrance.abandonLookup(of: exchange)
+            return
         }
         ccurl_loop_remove(loop, transfer)
         noteEnd(of: exchange, isOutOfTime ? CCURLE_OPERATION_TIMEDOUT : CCURLE_OK)

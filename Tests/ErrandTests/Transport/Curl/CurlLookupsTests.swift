@@ -110,6 +110,20 @@ import Testing
         #expect(through == [nil] && begins(5, &lookups) && lookups.leaders == [5: 1])
     }
 
+    @Test("L7: another can take over from who looks the host up, who then changes nothing any more")
+    func overtaken() {
+        var lookups = waiting(2)
+        #expect(lookups.leader(of: 1) == 0)
+        #expect(ends(by: 0, with: .none, &lookups) == [1])
+        #expect(lookups.leader(of: 1) == 1 && lookups.leader(of: 2) == nil)
+        // The first comes back.
+        lookups.noteAddress(by: 0)
+        lookups.abandon(0)
+        #expect(ends(by: 0, with: .failed, &lookups).isEmpty && ends(by: nil, with: .found, &lookups).isEmpty)
+        #expect(lookups.leader(of: 1) == 1)
+        #expect(ends(by: 1, with: .found, &lookups) == [2] && lookups.isEmpty)
+    }
+
     @Test("of many hosts, some are looked up at a time, and the others follow in the order they came")
     func line() {
         var lookups = CurlLookups<Int>(most: 2)
@@ -128,8 +142,8 @@ import Testing
         #expect(ends(2, by: 2, with: .none, &lookups).isEmpty)
         #expect(next(&lookups) == [3] && lookups.leaders == [3: 3, 6: 6])
         // As soon as the address is there, though the connection is not.
-        lookups.noteAddress(of: 3)
-        lookups.noteAddress(of: 3)
+        lookups.noteAddress(by: 3)
+        lookups.noteAddress(by: 3)
         #expect(next(&lookups) == [5])
         #expect(ends(3, by: 3, with: .found, &lookups) == [13] && next(&lookups).isEmpty)
         #expect(ends(1, by: nil, with: .found, &lookups).isEmpty && next(&lookups) == [12])

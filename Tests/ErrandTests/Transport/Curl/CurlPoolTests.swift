@@ -15,12 +15,12 @@ import Testing
         let most = CurlPool.State.mostIdle
         let kept = try (1...most + 1).map { number in state.keep(try handle(number)) }
         #expect(kept == Array(repeating: true, count: most) + [false])
-        let (borrowed, ended) = (state.borrow(), state.close().idle)
+        let (borrowed, ended) = (state.borrow(preferring: nil), state.close().idle)
         #expect(borrowed?.transfer == (try handle(most).transfer))
         #expect(ended.map(\.transfer) == (try (1..<most).map { try handle($0).transfer }))
         // Nobody would free it.
         let isKept = state.keep(try handle(most))
-        #expect(!isKept && state.borrow() == nil)
+        #expect(!isKept && state.borrow(preferring: nil) == nil)
     }
 }
 #endif

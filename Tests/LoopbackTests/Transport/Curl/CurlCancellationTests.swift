@@ -16,27 +16,27 @@ import Testing
     }
 
     /// Returns an exchange that can be started.
-    private func exchange(_ loop: CurlLoop, _ key: CurlQueues.Key, _ url: HTTPURL) throws -> CurlExchange {
-        let handle = try #require(try loop.pool.borrowAtOnce(for: key))
+    private func exchange(_ loops: CurlLoops, _ key: CurlQueues.Key, _ url: HTTPURL) throws -> CurlExchange {
+        let handle = try #require(try loops.pool.borrowAtOnce(for: key))
         let context = TransportContext()
         try CurlRequest(HTTPRequest(method: .get, url: url), to: key.origin, options: CurlTransport.Options())
             .prepare(handle.transfer, context: context)
-        return CurlExchange(handle, to: url.origin, in: loop.pool, context: context)
+        return CurlExchange(handle, to: url.origin, in: loops.pool, context: context)
     }
 
     @Test("an exchange that is cancelled before it is started does not begin", arguments: [false, true])
     func early(isThreadRunning: Bool) async throws {
         let handles = try #require(CurlHandles())
-        let core = try #require(CurlCore(handles))
-        let loop = CurlLoop(core, pool: CurlPool(CurlQueues(connections: 64, streams: 64), handles))
+        let pool = CurlPool(CurlQueues(connections: 64, streams: 64), handles)
+        let loops = try #require(CurlLoops(handles, pool: pool, idleTime: CurlLoops.idleTime))
         let url = try HTTPURL(server.baseURL + "/x")
         let key = CurlQueues.Key(origin: url.origin.number, client: nil)
         func run(isCancelled: Bool) async throws -> ccurl_code? {
-            let exchange = try exchange(loop, key, url)
-            if isCancelled { loop.cancel(exchange) }
-            #expect(loop.start(exchange))
+            let exchange = try exchange(loops, key, url)
+            if isCancelled { loops.cancel(exchange) }
+            loops.start(exchange)
             await exchange.ready.completion()
-            loop.pool.giveBack(exchange.handle, from: key)
+            pool.giveBack(exchange.handle, from: key)
             return exchange.result
         }
         if isThreadRunning { #expect(try await run(isCancelled: false) == CCURLE_OK) }
@@ -46,9 +46,8 @@ import Testing
         // The next exchange, which may have the same handle, is not concerned.
         #expect(try await run(isCancelled: false) == CCURLE_OK)
         #expect(server.received.count == before + 1)
-        loop.close()
-        loop.pool.close()
-        await loop.closed()
+        loops.close()
+        await loops.closed()
     }
 
     @Test("when a client has shut down, nothing of it is under way in a transport that stays")

@@ -25,6 +25,13 @@ private let loopThread = "errand.curl"
 
     private static let big = "[\(String(repeating: "1,", count: 40_000))1]"
 
+    /// A transport with one thread.
+    private static var single: CurlTransport {
+        var options = CurlTransport.Options()
+        options.loops = 1
+        return CurlTransport(options)
+    }
+
     private func client(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
         APIClient(server.baseURL) {
             $0.transport = transport
@@ -165,7 +172,9 @@ private let loopThread = "errand.curl"
     @Test("L8: a job that holds up the thread is reported by the next call, once a minute")
     func heldUp() async throws {
         let warnings = Noted<[String]>([])
+        let transport = Self.single
         let client = client {
+            $0.transport = transport
             $0.observe = { event in
                 if case .warned(let text) = event.kind { warnings.update { $0.append(text) } }
             }
@@ -184,8 +193,10 @@ private let loopThread = "errand.curl"
     @Test("L8: a job that holds up the thread is reported to a client that listens, not lost on one that does not")
     func heldUpUnheard() async throws {
         let warnings = Noted<[String]>([])
-        let quiet = client()
+        let transport = Self.single
+        let quiet = client { $0.transport = transport }
         let listening = client {
+            $0.transport = transport
             $0.observe = { event in
                 if case .warned(let text) = event.kind { warnings.update { $0.append(text) } }
             }

@@ -16,8 +16,8 @@ import Testing
         let counts = try await probe.end().lines.map { line in line.split(separator: " ").compactMap { Int($0) } }
         try #require(counts.count == 3 && counts.allSatisfy { $0.count == 2 }, "\(counts)")
         let (before, meanwhile, after) = (counts[0], counts[1], counts[2])
-        // Ten clients, which share connections and a thread.
-        #expect(meanwhile[0] > before[0] && meanwhile[1] == before[1] + 1, "\(counts)")
+        // Ten clients, which share connections and the threads of a transport.
+        #expect(meanwhile[0] > before[0] && (1...8).contains(meanwhile[1] - before[1]), "\(counts)")
         #expect(after[0] <= before[0] && after[1] <= before[1], "\(counts)")
     }
 

@@ -16,33 +16,33 @@ struct CurlSpentHandleTests {
                     ccurl_handles *handles = ccurl_handles_new();
                     void *easy = ccurl_handles_create(handles);
                     say("the first");
-                    easy = ccurl_handles_exchange(handles, easy);
+                    easy = ccurl_handles_exchange(handles, easy, 0);
                     say("exchanged, with nothing in stock");
-                    ccurl_handles_renew(handles);
+                    ccurl_handles_renew(handles, 0);
                     say("renewed");
-                    easy = ccurl_handles_exchange(handles, easy);
+                    easy = ccurl_handles_exchange(handles, easy, 0);
                     say("exchanged, with one in stock");
-                    ccurl_handles_renew(handles);
+                    ccurl_handles_renew(handles, 0);
                     say("renewed");
-                    ccurl_handles_renew(handles);
+                    ccurl_handles_renew(handles, 0);
                     say("with nothing to renew");
-                    for (int i = 0; i < 100; i++) easy = ccurl_handles_exchange(handles, easy);
+                    for (int i = 0; i < 100; i++) easy = ccurl_handles_exchange(handles, easy, 0);
                     say("a hundred exchanged");
-                    ccurl_handles_renew(handles);
+                    ccurl_handles_renew(handles, 0);
                     say("renewed");
                     has_memory = false;
-                    for (int i = 0; i < 64; i++) easy = ccurl_handles_exchange(handles, easy);
+                    for (int i = 0; i < 64; i++) easy = ccurl_handles_exchange(handles, easy, 0);
                     say("the stock exchanged, without memory");
-                    if (ccurl_handles_exchange(handles, easy)) return 1;
+                    if (ccurl_handles_exchange(handles, easy, 0)) return 1;
                     say("refused another");
-                    ccurl_handles_renew(handles);
+                    ccurl_handles_renew(handles, 0);
                     say("renewed");
                     has_memory = true;
                     easy = ccurl_handles_create(handles);
-                    for (int i = 0; i < 3; i++) easy = ccurl_handles_exchange(handles, easy);
-                    ccurl_handles_renew(handles);
+                    for (int i = 0; i < 3; i++) easy = ccurl_handles_exchange(handles, easy, 0);
+                    ccurl_handles_renew(handles, 0);
                     say("with memory again");
-                    easy = ccurl_handles_exchange(handles, easy);
+                    easy = ccurl_handles_exchange(handles, easy, 0);
                     ccurl_handles_hold(handles);
                     ccurl_handles_release(handles);
                     say("let go of once");
@@ -50,7 +50,7 @@ struct CurlSpentHandleTests {
                     ccurl_handles_release(handles);
                     say("let go of twice");
                 }
-                """, with: ["handles.c"])
+                """, with: ["handles.c", "origins.c"])
         #expect(
             said == """
                 the first: 1 created, 0 freed
@@ -72,6 +72,46 @@ struct CurlSpentHandleTests {
                 """)
     }
 
+    @Test("each loop has a stock of its own; what asks for HTTP/1.1 is known to all")
+    func loops() async throws {
+        let said = try await ShimProgram.run(
+            Self.beginning + """
+
+                int main(void) {
+                    ccurl_handles *handles = ccurl_handles_new();
+                    void *easy = ccurl_handles_create(handles);
+                    easy = ccurl_handles_exchange(handles, easy, 1);
+                    ccurl_handles_renew(handles, 0);
+                    say("nothing for the first loop");
+                    ccurl_handles_renew(handles, 1);
+                    say("renewed");
+                    easy = ccurl_handles_exchange(handles, easy, 0);
+                    say("exchanged, with none for the first loop");
+                    easy = ccurl_handles_exchange(handles, easy, 1);
+                    say("exchanged, with one for the other");
+                    ccurl_handles_clean_up(handles, 1);
+                    say("cleaned up");
+                    if (ccurl_handles_have_http1(handles, 7)) return 1;
+                    ccurl_handles_note_http1(handles, 7);
+                    if (!ccurl_handles_have_http1(handles, 7) || ccurl_handles_have_http1(handles, 8)) return 2;
+                    ccurl_api.easy_cleanup(easy);
+                    ccurl_handles_release(handles);
+                    say("let go of");
+                }
+                """, with: ["handles.c", "origins.c"])
+        #expect(
+            said == """
+                nothing for the first loop: 2 created, 0 freed
+                renewed: 1 created, 1 freed
+                exchanged, with none for the first loop: 1 created, 0 freed
+                exchanged, with one for the other: 0 created, 0 freed
+                cleaned up: 0 created, 1 freed
+                sessions freed, with 0 handles
+                let go of: 0 created, 2 freed
+
+                """)
+    }
+
     @Test("any thread exchanges them, while another frees and creates them")
     func threads() async throws {
         let said = try await ShimProgram.run(
@@ -84,7 +124,7 @@ struct CurlSpentHandleTests {
                 static void *work(void *context) {
                     ccurl_handles *handles = ccurl_handles_hold(context);
                     void *easy = ccurl_handles_create(handles);
-                    for (int i = 0; i < 20000; i++) easy = ccurl_handles_exchange(handles, easy);
+                    for (int i = 0; i < 20000; i++) easy = ccurl_handles_exchange(handles, easy, 0);
                     ccurl_api.easy_cleanup(easy);
                     ccurl_handles_release(handles);
                     working--;
@@ -95,11 +135,11 @@ struct CurlSpentHandleTests {
                     ccurl_handles *handles = ccurl_handles_new();
                     pthread_t threads[3];
                     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, work, handles);
-                    while (working > 0) ccurl_handles_renew(handles);
+                    while (working > 0) ccurl_handles_renew(handles, 0);
                     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
                     ccurl_handles_release(handles);
                 }
-                """, with: ["handles.c"])
+                """, with: ["handles.c", "origins.c"])
         #expect(said == "sessions freed, with 0 handles\n")
     }
 

@@ -1,5 +1,5 @@
 #if os(Linux)
-import Errand
+@testable import Errand
 import ErrandTestSupport
 import ErrandTesting
 import Foundation
@@ -151,6 +151,36 @@ struct CurlTLSTests {
         #expect(pages.map { $0.contains("\nNew, TLS") } == [true, false, false])
         #expect(pages.map { $0.contains("\nReused, TLS") } == [false, true, true])
     }
+
+    #if !URLSession
+    @Test(
+        "L5: the first connection of a second loop goes on with the TLS session of the first",
+        .enabled(if: InstalledLibrary.noticesAlerts, InstalledLibrary.noticesNoAlert))
+    func resumedElsewhere() async throws {
+        let server = try await TLSServer(authority.issue(), "-tls1_3")
+        let busy = try LoopbackServer()
+        busy.onAny { _ in .silence }
+        var options = trusting
+        options.loops = 2
+        let transport = CurlTransport(options)
+        func client(_ url: String) -> APIClient {
+            APIClient(url) {
+                $0.transport = transport
+                $0.rateLimit = .unlimited
+                $0.timeout = .seconds(60)
+            }
+        }
+        let (first, other) = (client(server.url), client(busy.baseURL))
+        #expect(try await first.run(Endpoint<String>.get("")).contains("\nNew, TLS"))
+        let hanging = (0..<CurlChoice.enough).map { _ in Task { try await other.run(Endpoint<String>.get("x")) } }
+        await busy.received(atLeast: hanging.count)
+        #expect(transport.activeByLoop == [CurlChoice.enough])
+        #expect(try await first.run(Endpoint<String>.get("")).contains("\nReused, TLS"))
+        #expect(transport.activeByLoop == [CurlChoice.enough, 0])
+        for task in hanging { task.cancel() }
+        await transport.shutdown()
+    }
+    #endif
 
     @Test(
         "a server whose key is one of those pinned is believed, if its certificate is good too",
