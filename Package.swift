@@ -69,7 +69,7 @@ let package = Package(
         // Processes that the demo and the benchmark start.
         .target(
             name: "ChildProcess", dependencies: ["Errand", "ErrandFleet", "ErrandSimulation"], swiftSettings: house),
-        .executableTarget(name: "wire-peer"),
+        .executableTarget(name: "wire-peer", dependencies: ["CAllocations"]),
         .executableTarget(name: "wire-urlsession", swiftSettings: house),
         .executableTarget(
             name: "TokenSharer", dependencies: ["Errand", "ErrandFleet"], path: "Tests/TokenSharer",

@@ -273,11 +273,12 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     if (length > limit - transfer->body_length) return refuse(transfer, CCURL_BODY_TOO_LARGE);
     // A response that comes before all of its request was sent (see early.h) rests like any other, and libcurl does
     // not lose it then: the end of its stream stays unread behind the piece that is kept back.
-    if (!ccurl_fairness_note(&transfer->loop->fairness, &transfer->rest, length)) {
+    int64_t now = ccurl_now();
+    if (!ccurl_fairness_note(&transfer->loop->fairness, &transfer->rest, length, now)) {
         transfer->is_paused = true;
         return CCURL_WRITEFUNC_PAUSE;
     }
-    ccurl_sockets_hear(&transfer->loop->sockets, &transfer->connection, ccurl_now());
+    ccurl_sockets_hear(&transfer->loop->sockets, &transfer->connection, now);
     ccurl_flood_note_body(&transfer->loop->flood, length);
     const ccurl_hooks *hooks = &transfer->hooks;
     ptrdiff_t (*hook)(void *, const uint8_t *, size_t) = transfer->is_coded ? hooks->on_coded_body : hooks->on_body;

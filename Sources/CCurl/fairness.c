@@ -28,15 +28,15 @@ static void rest(ccurl_fairness *fairness, ccurl_rest *place) {
     fairness->last = place;
 }
 
-bool ccurl_fairness_note(ccurl_fairness *fairness, ccurl_rest *place, size_t count) {
+bool ccurl_fairness_note(ccurl_fairness *fairness, ccurl_rest *place, size_t count, int64_t now) {
     if (fairness->served != place) {
         fairness->served = place;
-        fairness->since = ccurl_now();
+        fairness->since = now;
         if (fairness->pieces == 0) fairness->began = fairness->since;
     }
     fairness->bytes += count;
     if (++fairness->pieces % PIECES != 0) return true;
-    int64_t now = ccurl_now(), alone = now - fairness->since, together = now - fairness->began;
+    int64_t alone = now - fairness->since, together = now - fairness->began;
     if (!ccurl_has_used_share(fairness->pieces, fairness->bytes, alone, together)) return true;
     rest(fairness, place);
     return false;

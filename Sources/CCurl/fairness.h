@@ -31,9 +31,9 @@ typedef struct {
 void ccurl_fairness_begin(ccurl_fairness *fairness);
 // Begins a new turn.
 void ccurl_fairness_begin_turn(ccurl_fairness *fairness);
-// Notes that a piece of so many bytes has come. Returns false if its transfer has used up its share: then it rests, and
-// has to be paused.
-bool ccurl_fairness_note(ccurl_fairness *fairness, ccurl_rest *place, size_t count);
+// Notes that a piece of so many bytes has come now. Returns false if its transfer has used up its share: then it rests,
+// and has to be paused.
+bool ccurl_fairness_note(ccurl_fairness *fairness, ccurl_rest *place, size_t count, int64_t now);
 // Takes a transfer off the list of those that rest.
 void ccurl_fairness_forget(ccurl_fairness *fairness, ccurl_rest *place);
 // Returns the place of one that has to be resumed now; NULL if there is none, or if the next turn is early enough.

@@ -107,9 +107,8 @@ static void watch_again(ccurl_loop *loop) {
     }
 }
 
-// Has libcurl work on a socket, and notes whether that took long.
-static void serve(ccurl_loop *loop, int socket, int ready) {
-    int64_t began = ccurl_now();
+// Has libcurl work on a socket from that time on, and notes whether that took long.
+static void serve(ccurl_loop *loop, int socket, int ready, int64_t began) {
     act(loop, socket, ready);
     // Looked up afterwards, because it may have moved.
     ccurl_watch *watch = &loop->sockets.watches[socket];
@@ -122,14 +121,15 @@ static void handle(ccurl_loop *loop, struct epoll_event event) {
     ccurl_watch *watch = &loop->sockets.watches[socket];
     // Its request has ended in this turn. The next wait reports what has come since.
     if (!watch->wanted) return;
+    int64_t now = ccurl_now();
     if (event.events & EPOLLIN) {
-        watch->heard = ccurl_now();
+        watch->heard = now;
         watch->may_have_unread = false;
     }
     int ready = (event.events & EPOLLIN ? CCURL_CSELECT_IN : 0) | (event.events & EPOLLOUT ? CCURL_CSELECT_OUT : 0);
     // With 0 libcurl finds out by itself what is wrong.
     if (event.events & (EPOLLERR | EPOLLHUP)) ready = 0;
-    serve(loop, socket, ready);
+    serve(loop, socket, ready, now);
 }
 
 static bool is_busy(const ccurl_loop *loop, int i) { return loop->sockets.watches[loop->events[i].data.fd].is_busy; }
@@ -168,7 +168,7 @@ static void read_on(ccurl_loop *loop) {
     ccurl_sockets *sockets = &loop->sockets;
     if (sockets->unread_due < 0 || sockets->unread_due > ccurl_now()) return;
     sockets->unread_due = -1;
-    for (int i = -1; (i = ccurl_unread_take(sockets, i)) >= 0;) serve(loop, i, CCURL_CSELECT_IN);
+    for (int i = -1; (i = ccurl_unread_take(sockets, i)) >= 0;) serve(loop, i, CCURL_CSELECT_IN, ccurl_now());
 }
 
 void ccurl_loop_work(ccurl_loop *loop) {

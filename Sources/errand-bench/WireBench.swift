@@ -63,8 +63,15 @@ enum WireBench {
         let one = try worker(["call", target])
         report.add("wire.rss_mb", .number(one.memory), "MB of memory, at most, in a process that makes one call")
         let allocating = try worker(["allocations", target, "1"])
+        let allocations = allocating.memory / allocating.count
+        report.add("wire.allocations_per_call", .number(allocations), "allocations by such a call")
+        let bare = try Child(Child.sibling("wire-peer"), ["allocations", target, "1"])
+        let numbers = bare.line().compactMap(Double.init)
+        _ = try bare.end()
+        guard numbers.count == 3 else { throw Child.Failure(description: "wire-peer said nothing") }
         report.add(
-            "wire.allocations_per_call", .number(allocating.memory / allocating.count), "allocations by such a call")
+            "wire.own_allocations", .number(allocations - numbers[2] / numbers[0]),
+            "those that a bare libcurl loop does not make")
         guard let base else { return }
         #if os(Linux)
         try SystemCallBench.run(target, into: &report)

@@ -1,5 +1,6 @@
 // The minimal libcurl program: a multi loop on one thread with a number of concurrent transfers, whose responses are
 // collected, each in memory of its own, and discarded. Everything that a client costs beyond this is its own overhead.
+#include "allocations.h"
 #include "peer.h"
 
 #if defined(__linux__)
@@ -42,7 +43,7 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-int peer_loop(const char *url, int transfers, double seconds, const char *authorities) {
+int peer_loop(const char *url, int transfers, double seconds, const char *authorities, bool counts_allocations) {
     // The same libcurl as the client that it is compared with.
     const char *chosen = getenv("ERRAND_LIBCURL");
     void *library = dlopen(chosen && *chosen ? chosen : "libcurl.so.4", RTLD_NOW);
@@ -71,6 +72,7 @@ int peer_loop(const char *url, int transfers, double seconds, const char *author
         add(multi, easy);
     }
     long calls = 0;
+    if (counts_allocations) allocations_begin();
     double start = now(), end = start + seconds;
     int running = 0;
     while (calls == 0 || now() < end) {
@@ -91,7 +93,7 @@ int peer_loop(const char *url, int transfers, double seconds, const char *author
         }
         poll(multi, NULL, 0, 1000, NULL);
     }
-    printf("%ld %f\n", calls, now() - start);
+    printf("%ld %f %ld\n", calls, now() - start, counts_allocations ? allocations_end() : 0);
     return 0;
 }
 

@@ -32,11 +32,18 @@ struct RetryAfterHeaders {
         ignored = sources.joined().filter { $0 > ceiling }.max()
     }
 
-    /// Returns whether the headers may ask for a pause: most responses have no header with a matching length, and then
-    /// no name is compared.
+    /// Returns whether the headers may ask for a pause: most responses have no header with a matching length and first
+    /// letter, and then no name is compared.
     static func canBe(in headers: HTTPHeaders) -> Bool {
-        headers.fields.contains { lengths & 1 << $0.name.utf8.count != 0 }
+        headers.fields.contains { field in
+            let name = field.name.utf8
+            guard lengths & 1 << name.count != 0, let first = name.first else { return false }
+            // `X-` comes before the `R` of some.
+            return isR(first) || (first | 0x20 == UInt8(ascii: "x") && name.dropFirst(2).first.map(isR) ?? false)
+        }
     }
+
+    private static func isR(_ letter: UInt8) -> Bool { letter | 0x20 == UInt8(ascii: "r") }
 
     /// Returns how long to pause, however long that is; `nil` if the headers ask for no pause.
     static func pause(after response: HTTPResponse, date: Date) -> Duration? {

@@ -153,9 +153,12 @@ extension AlarmHeap {
         package func cancel(_ ticket: Ticket) {
             // The action is released outside the lock: it may hold the last reference to an object whose `deinit`
             // cancels an alarm of its own.
-            var action: (@Sendable () -> Void)?
-            heap.withLock { action = $0.remove(ticket) }
-            withExtendedLifetime(action) {}
+            let removed = heap.withLock { Removed(action: $0.remove(ticket)) }
+            withExtendedLifetime(removed) {}
+        }
+
+        private struct Removed: Sendable {
+            let action: (@Sendable () -> Void)?
         }
     }
 }

@@ -80,11 +80,11 @@ final class Send: Sendable {
         if phase == .waitingForConnection || phase == .waitingForPermit {
             return state.withLock { state in (state.isQueued, state.hasWaited) = (true, true) }
         }
-        let now = time.now
-        state.withLock { state in
-            if state.isQueued || phase == .receiving { state.lastProgress = now }
-            state.isQueued = false
+        let wasQueued = state.withLock { state in
+            defer { state.isQueued = false }
+            return state.isQueued
         }
+        if wasQueued || phase == .receiving { noteProgress() }
     }
 
     /// Notes that it has waited for something else than a connection or a permit. The timeout runs during such a wait.

@@ -46,10 +46,9 @@ struct CurlHead {
     /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
     private static func status(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        let rest = line[(space + 1)...]
-        let digits = rest.prefix { $0 != UInt8(ascii: " ") }.map { Int($0) - 0x30 }
-        guard digits.count == 3, digits.allSatisfy((0...9).contains) else { return nil }
-        let code = digits[0] * 100 + digits[1] * 10 + digits[2]
+        let digits = line[(space + 1)...].prefix { $0 != UInt8(ascii: " ") }
+        guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let code = digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
         // A status above 599 is a server error (RFC 9110, 15).
         return code >= 100 ? code : nil
     }
