@@ -311,7 +311,6 @@ void ccurl_callbacks_install(ccurl_transfer *transfer) {
     ccurl_api.easy_setopt(easy, CCURLOPT_SOCKOPTFUNCTION, note_opened);
     ccurl_api.easy_setopt(easy, CCURLOPT_SOCKOPTDATA, transfer);
     ccurl_api.easy_setopt(easy, CCURLOPT_CLOSESOCKETFUNCTION, close_socket);
-    // A connection may be closed long after the transfer.
     if (!ccurl_tells_connected()) return;
     ccurl_api.easy_setopt(easy, CCURLOPT_PREREQFUNCTION, note_connected);
     ccurl_api.easy_setopt(easy, CCURLOPT_PREREQDATA, transfer);

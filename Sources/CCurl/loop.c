@@ -129,6 +129,7 @@ static void take_over(ccurl_loop *loop, ccurl_transfer *transfer) {
     transfer->loop = loop;
     transfer->loop_number = loop->number;
     transfer->connecting = &loop->flood.connecting;
+    // Not the transfer: a connection may be closed long after it.
     ccurl_api.easy_setopt(transfer->easy, CCURLOPT_CLOSESOCKETDATA, loop);
 }
 

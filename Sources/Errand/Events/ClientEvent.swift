@@ -36,8 +36,8 @@ public struct ClientEvent: Sendable, Hashable {
         /// could not be used as it was, or nothing is stored because of middleware. For each response of an
         /// authorization server that has something that cannot be read.
         case warned(String)
-        /// The transport has more or fewer threads than when it was told last: how many requests each of them has. A
-        /// ``CurlTransport`` tells it once for each change, with the next call of a client that has listeners.
+        /// The number of the transport's threads has changed: how many requests each of them has. A ``CurlTransport``
+        /// reports it once for each change, with the next call of a client that has listeners.
         case threads([Int])
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)

@@ -125,14 +125,7 @@ final class Disks: Sendable {
 
     private static func systemTable() -> String {
         // Without it, each folder counts as a disk.
-        guard let file = try? OpenFile("/proc/self/mountinfo", .reading) else { return "" }
-        defer { try? file.close() }
-        var (text, position) = (Data(), 0)
-        while let piece = try? file.read(upTo: 1 << 16, at: position), !piece.isEmpty {
-            text += piece
-            position += piece.count
-        }
-        return String(decoding: text, as: UTF8.self)
+        SystemFile.text(at: "/proc/self/mountinfo") ?? ""
     }
 }
 #else

@@ -157,6 +157,7 @@ extension AlarmHeap {
             withExtendedLifetime(removed) {}
         }
 
+        /// Not the closure itself: as the result of a generic function it would be put into memory of its own.
         private struct Removed: Sendable {
             let action: (@Sendable () -> Void)?
         }

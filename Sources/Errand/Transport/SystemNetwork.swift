@@ -34,12 +34,8 @@ struct RouteTable {
     var ipv6: String?
 
     static var current: RouteTable {
-        RouteTable(ipv4: read("/proc/net/route"), ipv6: read("/proc/net/ipv6_route"))
-    }
-
-    private static func read(_ path: String) -> String? {
         // A table that cannot be read says nothing.
-        (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
+        RouteTable(ipv4: SystemFile.text(at: "/proc/net/route"), ipv6: SystemFile.text(at: "/proc/net/ipv6_route"))
     }
 
     /// Whether some route leads to other machines. If no table can be read, the transport has to find out.

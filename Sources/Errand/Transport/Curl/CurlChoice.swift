@@ -54,13 +54,11 @@ struct CurlChoice {
 
     private struct Origin {
         var home: Int?
-        /// How many connections of HTTP/1.1 each loop keeps.
+        /// How many connections of HTTP/1.1 each loop keeps. The type takes no constant; its number is `limit`.
         var kept = InlineArray<8, Int32>(repeating: 0)
     }
 
     private var loops: [Loop]
-    /// The number of loops that are open.
-    private(set) var openCount = 1
     private var origins: [UInt64: Origin] = [:]
 
     /// Chooses among so many loops, of which the first is open.
@@ -71,6 +69,8 @@ struct CurlChoice {
 
     /// The greatest number of loops.
     var most: Int { loops.count }
+    /// The number of loops that are open.
+    var openCount: Int { loops.count { $0.isOpen } }
     /// The number of active requests of each loop that is open.
     var active: [Int] { loops.filter(\.isOpen).map(\.active) }
     /// The number of origins of which something is known.
@@ -99,7 +99,7 @@ struct CurlChoice {
     }
 
     private mutating func place(_ origin: UInt64, on loop: Int, isOnKept: Bool = false) -> Place {
-        open(loop)
+        loops[loop].isOpen = true
         loops[loop].active += 1
         return Place(loop: loop, origin: origin, isOnKept: isOnKept)
     }
@@ -135,7 +135,7 @@ struct CurlChoice {
     /// Moves a request to the first loop, because its own could not be opened.
     mutating func moveToFirst(_ place: Place) -> Place {
         end(place, .unused)
-        _ = close(place.loop)
+        close(place.loop)
         return self.place(place.origin, on: 0)
     }
 
@@ -169,19 +169,14 @@ struct CurlChoice {
     /// Opens another loop, and returns it; `nil` if there are as many as may be.
     mutating func open() -> Int? {
         let next = loops.indices.first { !loops[$0].isOpen }
-        if let next { open(next) }
+        if let next { loops[next].isOpen = true }
         return next
     }
 
-    private mutating func open(_ loop: Int) {
-        if !loops[loop].isOpen { openCount += 1 }
-        loops[loop].isOpen = true
-    }
-
-    /// Closes a loop, if it is not the first and nothing is active there, or has it stay open.
+    /// Closes a loop. Returns `false` if it stays open, because it is the first or something is active there.
+    @discardableResult
     mutating func close(_ loop: Int) -> Bool {
         guard loop > 0, loops[loop].active == 0 else { return false }
-        if loops[loop].isOpen { openCount -= 1 }
         loops[loop].isOpen = false
         for number in origins.keys { origins[number]?.kept[loop] = 0 }
         return true

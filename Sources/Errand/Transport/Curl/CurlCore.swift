@@ -8,6 +8,8 @@ final class CurlCore: Sendable {
         let loop: OpaquePointer
     }
 
+    /// The number of the loop among those of its transport.
+    let number: Int
     private let pointer: Pointer
     private let isGone = Lock(false)
 
@@ -16,6 +18,7 @@ final class CurlCore: Sendable {
     /// Creates the C side for transfers with these handles; `nil` if there is no memory for it, or no descriptor left.
     init?(_ handles: CurlHandles, number: Int = 0) {
         guard let loop = ccurl_loop_new(handles.source, CInt(number)) else { return nil }
+        self.number = number
         pointer = Pointer(loop: loop)
         // Streams of HTTP/2 and HTTP/3 share a connection.
         ccurl_loop_set_long(loop, CCURLMOPT_PIPELINING, CCURLPIPE_MULTIPLEX)

@@ -1,10 +1,5 @@
 #if os(Linux)
 import CCurl
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 #if canImport(Glibc)
 import Glibc
 #else
@@ -24,8 +19,8 @@ enum CurlCores {
 
     /// The share of the machine, in cores and rounded up, of the groups that the process is in; `nil` if it is whole.
     private static func share() -> Int? {
-        guard let groups = text(of: "/proc/self/cgroup") else { return nil }
-        return share(groups) { text(of: "/sys/fs/cgroup\($0)") }
+        guard let groups = SystemFile.text(at: "/proc/self/cgroup") else { return nil }
+        return share(groups) { SystemFile.text(at: "/sys/fs/cgroup\($0)") }
     }
 
     /// The share that these groups have, lines of `/proc/self/cgroup`. The files of a group are below its path.
@@ -55,10 +50,6 @@ enum CurlCores {
         guard numbers.count == 2, let quota = Int(numbers[0]), let period = Int(numbers[1]), quota > 0, period > 0
         else { return nil }
         return max(1, (quota - 1) / period + 1)
-    }
-
-    private static func text(of path: String) -> String? {
-        try? String(contentsOfFile: path, encoding: .utf8)
     }
 }
 #endif

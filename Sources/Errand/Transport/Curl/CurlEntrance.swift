@@ -19,15 +19,15 @@ final class CurlEntrance: Sendable {
     private struct State {
         var lookups = Lookups()
         var isClosed = false
-        var place: Place = { _, _ in nil }
-        /// What is to be done when the lock is free, by one thread at a time, so that a thread that ends with the first
-        /// does not go on from one to the next in ever deeper calls.
+        var place: Placing = { _, _ in nil }
+        /// What has to be done without the lock. One thread does all of it: an exchange that ends as it begins lets the
+        /// next begin, and with thousands of them, calls within calls would overflow the stack.
         var steps: [@Sendable () -> Void] = []
         var isStepping = false
     }
 
     /// Places an exchange on a loop: best on the one with that number. Returns what has it begin; `nil` if it does not.
-    typealias Place = @Sendable (CurlExchange, _ preferred: Int?) -> (@Sendable () -> Void)?
+    typealias Placing = @Sendable (CurlExchange, _ preferred: Int?) -> (@Sendable () -> Void)?
 
     /// Held until an exchange that has waited is on a loop, so that none is in between.
     private let state = Lock(State())
@@ -35,7 +35,7 @@ final class CurlEntrance: Sendable {
     private let looksUp = Atomic(false)
 
     /// Sets what places an exchange that has waited.
-    func open(_ place: @escaping Place) {
+    func open(_ place: @escaping Placing) {
         state.withLock { $0.place = place }
     }
 
@@ -61,20 +61,17 @@ final class CurlEntrance: Sendable {
         looksUp.load(ordering: .relaxed) && state.withLock { $0.lookups.leave(exchange) }
     }
 
-    /// Removes the exchanges of a client that wait, and returns them.
-    func leaveAll(of client: TransportContext.Client) -> [CurlExchange] {
+    /// Removes the exchanges of a client that wait, or all of them, and returns them.
+    func leaveAll(of client: TransportContext.Client? = nil) -> [CurlExchange] {
         state.withLock { state in
-            let leaving = state.lookups.waiting.filter { $0.context.client == client }
+            let leaving = state.lookups.waiting.filter { client == nil || $0.context.client == client }
             return leaving.filter { state.lookups.leave($0) }
         }
     }
 
-    /// Lets nobody in any more. Removes all who wait, and returns them.
-    func close() -> [CurlExchange] {
-        state.withLock { state in
-            state.isClosed = true
-            return Array(state.lookups.waiting).filter { state.lookups.leave($0) }
-        }
+    /// Lets nobody in any more.
+    func close() {
+        state.withLock { $0.isClosed = true }
     }
 
     /// Has another look up the host of an origin if the loop of the one that does is held up.
@@ -84,7 +81,7 @@ final class CurlEntrance: Sendable {
         if let leader, leader.loop?.isHeldUp ?? false { endLookup(of: origin, by: leader, with: .none) }
     }
 
-    /// If others wait for its lookup now, they do not for longer than the exchange takes.
+    /// Sees to it that nobody waits for the lookup of the exchange, if that is one, when the exchange has ended.
     private func noteLookup(_ exchange: CurlExchange, _ lookups: Lookups) {
         guard lookups.leaders[exchange] != nil else { return }
         exchange.noteLookup { [self] in endLookup(of: $0.origin, by: $0, with: .none) }
@@ -135,7 +132,8 @@ final class CurlEntrance: Sendable {
         }
     }
 
-    /// Changes the lookups, and starts the exchanges that need not wait any more.
+    /// Changes the lookups, and starts the exchanges that need not wait any more: those that `change` returns, and the
+    /// next in line.
     private func change(preferring loop: Int? = nil, _ change: (inout Lookups) -> [CurlExchange]) {
         // Released outside the lock: the last reference to one may be that to a reader that cancels another.
         var ready: [CurlExchange] = []
@@ -150,10 +148,10 @@ final class CurlEntrance: Sendable {
             defer { state.isStepping = true }
             return !state.isStepping
         }
-        if isFirst { step() }
+        if isFirst { takeSteps() }
     }
 
-    private func step() {
+    private func takeSteps() {
         while true {
             let steps = state.withLock { state in
                 defer { state.steps = [] }

@@ -98,7 +98,8 @@ final class CurlExchange: Sendable {
         }
     }
 
-    /// Whether its host need not be looked up, and requests are known to share connections with it or not.
+    /// Whether it begins at once: its host need not be looked up, and it is known whether requests to it share
+    /// connections.
     var needsNoLookup: Bool { !hasName && !mayTurnOutToShare }
 
     /// Whether it is unknown if requests to its origin share a connection.
@@ -223,7 +224,7 @@ final class CurlExchange: Sendable {
     private func note(_ step: ccurl_step) {
         switch step {
         case CCURL_SHARED: pool.noteStreams(of: origin)
-        case CCURL_UNSHARED: pool.noteAlone(origin)
+        case CCURL_UNSHARED: pool.noteUnshared(origin)
         case CCURL_CONNECTED:
             context.noteFirstByte()
             context.note(.waitingForResponse)

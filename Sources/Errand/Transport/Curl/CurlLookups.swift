@@ -79,7 +79,7 @@ struct CurlLookups<Request: Hashable & Sendable>: Sendable {
     /// Whether no host is being looked up, and no request waits.
     var isEmpty: Bool { underway == 0 }
     /// The requests that wait.
-    var waiting: Dictionary<Request, (origin: UInt64, place: Int)>.Keys { places.keys }
+    var waiting: [Request] { Array(places.keys) }
 
     /// The request that looks up the host of that origin.
     func leader(of origin: UInt64) -> Request? {

@@ -7,16 +7,15 @@ import Musl
 #endif
 import Synchronization
 
-/// The thread on which libcurl works, woken when there is something new to do.
+/// A thread on which libcurl works, woken when there is something new to do.
 ///
-/// It lives until `close`; the transport closes it when it goes.
+/// It lives until `close`. The transport closes it when it goes, and the thread itself, if it is not the first, when it
+/// has had nothing to do for long.
 final class CurlLoop: CurlRunner {
     /// How often to check that the thread comes back to its jobs.
     private static let watchInterval = Duration.milliseconds(60)
 
     let pool: CurlPool
-    /// Its place among the loops of its transport. Only the first stays when it has nothing to do.
-    let number: Int
     private let idleTime: Duration
     private let core: CurlCore
     private let entrance: CurlEntrance
@@ -39,14 +38,12 @@ final class CurlLoop: CurlRunner {
 
     /// Creates a loop for the requests of these queues.
     init(
-        _ core: CurlCore, pool: CurlPool, _ entrance: CurlEntrance, _ signals: CurlSignals, number: Int = 0,
-        idleTime: Duration = .zero
+        _ core: CurlCore, pool: CurlPool, _ entrance: CurlEntrance, _ signals: CurlSignals, idleTime: Duration
     ) {
         self.core = core
         self.entrance = entrance
         self.signals = signals
         self.pool = pool
-        self.number = number
         self.idleTime = idleTime
     }
 
@@ -54,6 +51,9 @@ final class CurlLoop: CurlRunner {
     func join(_ loops: CurlLoops) {
         self.loops.withLock { $0.loops = loops }
     }
+
+    /// Its number among the loops of its transport; 0 for the first, which stays when it has nothing to do.
+    var number: Int { core.number }
 
     /// The loop whose thread this is.
     static var current: CurlLoop? {
@@ -159,11 +159,11 @@ final class CurlLoop: CurlRunner {
             ccurl_set_current(nil)
         }
         var idle = Idle()
-        worker.withLock { $0 = CurlWorker(core, pool, entrance, number: number) }
+        worker.withLock { $0 = CurlWorker(core, pool, entrance) }
         var tasks: [UnownedJob] = []
         while var wait = turn() {
             // What the tasks ask for begins before the thread waits.
-            if runTasks(&tasks, signals) {
+            if runTasks(&tasks) {
                 idle.since = nil
                 guard let next = turn() else { break }
                 wait = next
@@ -200,13 +200,13 @@ final class CurlLoop: CurlRunner {
     /// Retires if nothing has been there to do for long. Returns for how many milliseconds to wait at most.
     private func waitUntilRetired(_ idle: inout Idle) -> CInt {
         // While a caller sends, there is something to do.
-        let state = worker.withLockIfAvailable { ($0?.isIdle ?? true, $0?.started ?? 0) } ?? (false, 0)
-        guard state.0, inbox.withLock({ $0.isEmpty }) else {
+        let (isIdle, started) = worker.withLockIfAvailable { ($0?.isIdle ?? true, $0?.started ?? 0) } ?? (false, 0)
+        guard isIdle, inbox.withLock({ $0.isEmpty }) else {
             idle.since = nil
             return .max
         }
         let now = SystemTime.shared.now
-        if idle.since == nil || idle.started != state.1 { idle = Idle(since: now, started: state.1) }
+        if idle.since == nil || idle.started != started { idle = Idle(since: now, started: started) }
         let left = now.duration(to: (idle.since ?? now).advanced(by: idleTime))
         guard left <= .zero else { return CInt(clamping: left.wholeNanoseconds / 1_000_000 + 1) }
         loops.withLock({ $0.loops })?.retire(self)
@@ -215,10 +215,10 @@ final class CurlLoop: CurlRunner {
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if it has to end.
     private func turn() -> CInt? {
-        if let wait = worker.withLockIfAvailable({ $0?.turn(inbox) }) { return wait }
+        if let wait = worker.withLockIfAvailable({ $0?.turn(inbox, rounds) }) { return wait }
         // A server can keep a caller's thread busy just like this one.
         if inbox.withLock({ $0.beginWatching() }) { watch() }
-        return worker.withLock { $0?.turn(inbox) }
+        return worker.withLock { $0?.turn(inbox, rounds) }
     }
 
     /// Completes what waits for the thread, which has ended all exchanges or could not begin.
@@ -244,7 +244,7 @@ final class CurlLoop: CurlRunner {
 
     /// Runs jobs of tasks, with the signals that their thread would have. No lock is held. Returns whether there were
     /// any.
-    private func runTasks(_ tasks: inout [UnownedJob], _ signals: CurlSignals) -> Bool {
+    private func runTasks(_ tasks: inout [UnownedJob]) -> Bool {
         guard hasTasks.load(ordering: .relaxed) else { return false }
         inbox.withLock { $0.takeTasks(for: &tasks) }
         guard !tasks.isEmpty else { return false }

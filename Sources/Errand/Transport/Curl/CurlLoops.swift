@@ -44,11 +44,11 @@ final class CurlLoops: Sendable {
         self.pool = pool
         self.handles = handles
         self.idleTime = idleTime
-        first = CurlLoop(core, pool: pool, entrance, signals)
+        first = CurlLoop(core, pool: pool, entrance, signals, idleTime: idleTime)
         state = Lock(State(loops: Array(repeating: nil, count: pool.mostLoops)))
         first.join(self)
         entrance.open { [weak self] exchange, preferred in
-            let loop = self?.place(exchange, preferring: preferred)
+            let loop = self?.loop(for: exchange, preferring: preferred)
             guard let loop, let notice = loop.add(exchange) else { return nil }
             return { loop.act(on: notice) }
         }
@@ -60,7 +60,7 @@ final class CurlLoops: Sendable {
     func start(_ exchange: CurlExchange) {
         switch entrance.enter(exchange) {
         case .ready:
-            let loop = place(exchange, preferring: preferred ?? exchange.handle.loop)
+            let loop = loop(for: exchange, preferring: preferred ?? exchange.handle.loop)
             if loop?.start(exchange) != true { exchange.complete(nil) }
         case .waiting: break
         case .ended: exchange.complete(nil)
@@ -82,7 +82,7 @@ final class CurlLoops: Sendable {
     }
 
     /// Chooses the loop of the exchange, and opens it if need be; `nil` if the exchange was canceled.
-    private func place(_ exchange: CurlExchange, preferring preferred: Int?) -> CurlLoop? {
+    private func loop(for exchange: CurlExchange, preferring preferred: Int?) -> CurlLoop? {
         guard pool.mostLoops > 1 else { return exchange.begin(on: first, at: nil) ? first : nil }
         var place = pool.choose(for: exchange.server, preferring: preferred, heldUp: heldUp)
         var loop = first
@@ -105,11 +105,14 @@ final class CurlLoops: Sendable {
     /// The number of the loop whose thread this is, if that matters.
     var preferred: Int? { pool.mostLoops > 1 ? current?.number : nil }
 
-    /// The numbers of those that have not come back for long.
+    /// The numbers of those that have not come back for long. One whose thread asks, for a task, is not held up by
+    /// that: it comes back when the task waits for its call.
     private var heldUp: CurlChoice.Numbers {
-        var numbers: CurlChoice.Numbers = first.isHeldUp ? [0] : []
+        let current = current
+        var numbers: CurlChoice.Numbers = first !== current && first.isHeldUp ? [0] : []
+        guard pool.openLoops > 1 else { return numbers }
         state.withLock { state in
-            for case let loop? in state.loops where loop.isHeldUp { numbers.insert(loop.number) }
+            for case let loop? in state.loops where loop !== current && loop.isHeldUp { numbers.insert(loop.number) }
         }
         return numbers
     }
@@ -131,7 +134,7 @@ final class CurlLoops: Sendable {
 
     private func newLoop(_ number: Int) -> CurlLoop? {
         guard let core = CurlCore(handles, number: number) else { return nil }
-        let loop = CurlLoop(core, pool: pool, entrance, signals, number: number, idleTime: idleTime)
+        let loop = CurlLoop(core, pool: pool, entrance, signals, idleTime: idleTime)
         loop.join(self)
         return loop.open() ? loop : nil
     }
@@ -150,7 +153,7 @@ final class CurlLoops: Sendable {
 
     /// All loops whose threads may run.
     private var all: [CurlLoop] {
-        [first] + state.withLock { $0.loops.compactMap { $0 } + $0.retired }
+        [first] + state.withLock { $0.loops.compactMap(\.self) + $0.retired }
     }
 
     /// Ends all exchanges of a client, and waits until they have ended.
@@ -163,7 +166,8 @@ final class CurlLoops: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         pool.close()
-        for exchange in entrance.close() { exchange.complete(nil) }
+        entrance.close()
+        for exchange in entrance.leaveAll() { exchange.complete(nil) }
         for loop in all { loop.close() }
     }
 
@@ -176,10 +180,10 @@ final class CurlLoops: Sendable {
     /// each change of the number of threads.
     func takeEvent() -> ClientEvent.Kind? {
         if let warning = takeWarning() { return .warned(warning) }
-        guard pool.mostLoops > 1 else { return nil }
+        guard told.load(ordering: .relaxed) != pool.openLoops else { return nil }
         let active = pool.activeByLoop
-        let toldBefore = told.exchange(active.count, ordering: .relaxed)
-        return active.count == toldBefore ? nil : .threads(active)
+        // Another call may have told it by now.
+        return told.exchange(active.count, ordering: .relaxed) == active.count ? nil : .threads(active)
     }
 
     private func takeWarning() -> String? {

@@ -105,8 +105,8 @@ extension CurlTransport {
         /// connection as far as the server allows, except that no two streams do; 100 by default. Whether an origin
         /// speaks one of them shows with the first connection to it.
         public var streamsPerOrigin = 100
-        /// The greatest number of threads for connections, at most eight; by default as many as the process may use
-        /// cores.
+        /// The greatest number of threads for connections; by default as many as the process may use cores. It is one
+        /// at least and eight at most, whatever is set.
         ///
         /// There is one until it has sixteen requests, then another, and so on. Requests that can share a connection
         /// over HTTP/2 or HTTP/3 are on one thread. Each but the first ends when it has had nothing to do for two

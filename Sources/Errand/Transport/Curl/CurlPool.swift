@@ -149,9 +149,7 @@ final class CurlPool: Sendable {
     // MARK: Loops
 
     /// Chooses the loop of a request to that origin.
-    func choose(
-        for origin: Origin, preferring preferred: Int?, heldUp: CurlChoice.Numbers
-    ) -> CurlChoice.Place {
+    func choose(for origin: Origin, preferring preferred: Int?, heldUp: CurlChoice.Numbers) -> CurlChoice.Place {
         let number = origin.number
         let mayShare = origin.scheme == "https" && multiplexing.withLock { $0.mayShare(to: number) }
         return changeChoice {
@@ -176,7 +174,7 @@ final class CurlPool: Sendable {
     }
 
     /// Notes that an origin, over TLS, has given a connection that requests cannot share.
-    func noteAlone(_ origin: UInt64) {
+    func noteUnshared(_ origin: UInt64) {
         multiplexing.withLock { _ = $0.note(CCURL_HTTP_VERSION_1_1, of: origin) }
     }
 

@@ -9,11 +9,13 @@ import Synchronization
 /// Whether the thread of a loop comes back to its jobs. Other threads may ask.
 ///
 /// It is held up if it has not come back for ten milliseconds, in which it has worked, or a task has had it. One that
-/// has had no core in that time is not: the machine is busy, and another thread would have none either.
+/// has had no core in that time is not: the machine is busy, and another thread would have none either. One that does
+/// very many things, each of them short, is not either, so it comes back between the steps of a turn, too.
 struct CurlRounds: ~Copyable, Sendable {
     /// In nanoseconds.
     private static let longest = 10_000_000
     private static let work = 5_000_000
+    private static let short = 1_000_000
 
     /// The clock of the time that the thread has worked.
     private let clock = Atomic<clockid_t>(0)
@@ -32,7 +34,7 @@ struct CurlRounds: ~Copyable, Sendable {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// The thread comes back for the first time. For that thread, as are the next three.
+    /// The thread comes back for the first time. For that thread, as are the next four.
     func begin() {
         var clock = clockid_t()
         guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return }
@@ -44,6 +46,11 @@ struct CurlRounds: ~Copyable, Sendable {
     func comeBack() {
         worked.store(Self.time(CLOCK_THREAD_CPUTIME_ID) ?? 0, ordering: .relaxed)
         began.store(Self.now, ordering: .relaxed)
+    }
+
+    /// The thread has done one of several things that may have taken it long.
+    func goOn() {
+        if Self.now - began.load(ordering: .relaxed) > Self.short { comeBack() }
     }
 
     /// The thread waits, or ends.

@@ -17,12 +17,12 @@ struct CurlWorker: @unchecked Sendable {
     /// How many connections without a transfer all loops keep at least; or each as many as it ever had transfers at
     /// once. By itself libcurl keeps four times as many as there are at the moment: between two waves of calls, none.
     private static let fewestConnections = 512
+    /// So many exchanges may make a long turn.
+    private static let many = 16
 
     private let core: CurlCore
     private let pool: CurlPool
     private let entrance: CurlEntrance
-    /// The number of the loop.
-    private let number: Int
     private var running: Exchanges = [:]
     /// Those of them whose readers are told of what has come after each turn.
     private var streamed: Exchanges = [:]
@@ -35,11 +35,10 @@ struct CurlWorker: @unchecked Sendable {
     /// Empty between two turns, but for its memory.
     private var jobs: [CurlInbox.Job] = []
 
-    init(_ core: CurlCore, _ pool: CurlPool, _ entrance: CurlEntrance, number: Int) {
+    init(_ core: CurlCore, _ pool: CurlPool, _ entrance: CurlEntrance) {
         self.core = core
         self.pool = pool
         self.entrance = entrance
-        self.number = number
     }
 
     private var loop: OpaquePointer { core.loop }
@@ -55,9 +54,12 @@ struct CurlWorker: @unchecked Sendable {
 
     /// Does what there is to do. Returns for how many milliseconds the thread may wait then; `nil` if the loop is
     /// closed: then no exchange is left.
-    mutating func turn(_ inbox: borrowing Lock<CurlInbox>) -> CInt? {
+    mutating func turn(_ inbox: borrowing Lock<CurlInbox>, _ rounds: borrowing CurlRounds) -> CInt? {
         let isClosed = inbox.withLock { $0.takeJobs(for: &jobs) }
+        // With fewer, a turn is short unless one thing takes long.
+        let isLong = pool.mostLoops > 1 && running.count + jobs.count > Self.many
         for job in jobs { perform(job) }
+        if isLong { rounds.goOn() }
         jobs.removeAll(keepingCapacity: true)
         guard !isClosed else {
             stopAll()
@@ -65,8 +67,10 @@ struct CurlWorker: @unchecked Sendable {
         }
         keepEnoughConnections()
         moveBytes()
+        if isLong { rounds.goOn() }
         resumeRested()
         endTurn()
+        if isLong { rounds.goOn() }
         ccurl_loop_renew_handles(loop)
         return ccurl_loop_prepare_wait(loop, inbox.withLock { $0.mayWait() })
     }
@@ -160,7 +164,7 @@ struct CurlWorker: @unchecked Sendable {
             noteEnd(of: exchange, result)
             exchange.complete(result)
             // Those who wait for a lookup of its host need none if they get its connection.
-            if result == CCURLE_OK { entrance.noteFree(exchange, on: number) }
+            if result == CCURLE_OK { entrance.noteFree(exchange, on: core.number) }
         }
         endAbandonedLookups()
     }

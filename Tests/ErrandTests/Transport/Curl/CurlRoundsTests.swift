@@ -23,6 +23,21 @@ import Testing
         #expect(!isHeldUp)
     }
 
+    @Test("L7: one that does many things, each of them short, is not held up")
+    func manyThings() async {
+        let isHeldUp = await onThread {
+            let rounds = CurlRounds()
+            rounds.begin()
+            return (0..<20).contains { _ in
+                let end = CurlRounds.now + 2_000_000
+                while CurlRounds.now < end {}
+                rounds.goOn()
+                return rounds.isHeldUp()
+            }
+        }
+        #expect(!isHeldUp)
+    }
+
     @Test("L7: one that waits, or that has no core, is not held up")
     func waiting() async {
         let isHeldUp = await onThread {

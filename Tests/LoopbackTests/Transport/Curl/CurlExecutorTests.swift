@@ -73,24 +73,6 @@ private let loopThread = "errand.curl"
         await transport.shutdown()
     }
 
-    @Test("L8: hundreds of tasks make thousands of calls there, beside calls from elsewhere")
-    func many() async throws {
-        let client = client()
-        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
-            for number in 0..<200 {
-                group.addTask(executorPreference: number % 4 == 0 ? nil : client.executor) {
-                    var sum = 0
-                    for _ in 0..<20 { sum += try await client.run(Endpoint<Int>.get("x")) }
-                    return sum
-                }
-            }
-            return try await group.reduce(0, +)
-        }
-        #expect(sum == 7 * 20 * 200)
-        #expect(server.received.count == 20 * 200)
-        await transport.shutdown()
-    }
-
     @Test("L8: sockets are served beside tasks that always have something to do")
     func fair() async throws {
         let client = client()
@@ -136,6 +118,8 @@ private let loopThread = "errand.curl"
         var transport: CurlTransport? = CurlTransport()
         let task = Task(executorPreference: transport?.executor) {
             for await _ in begun { break }
+            // If the transport has gone before the task waits, that was still on its thread.
+            await Task.yield()
             return threadName()
         }
         transport = nil
