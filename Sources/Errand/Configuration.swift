@@ -90,6 +90,11 @@ public struct Configuration: Sendable {
     /// default.
     public var deadline: Duration?
 
+    /// How many requests of the client are under way at once; no limit by default, besides that of the transport.
+    ///
+    ///     $0.concurrency = .atMost(8)
+    public var concurrency = ConcurrencyLimit.none
+
     /// The encoder of request bodies; by default a `JSONEncoder` with sorted keys, so that equal values have equal
     /// bodies.
     public var encoder: any RequestEncoder = Self.sortingEncoder
@@ -169,6 +174,7 @@ public struct Configuration: Sendable {
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
+        if let problem = concurrency.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"

@@ -52,6 +52,8 @@ struct DefaultsCheck {
         #expect(try Self.row("``Configuration/timeout``").contains("| 30 s |"))
         #expect(configuration.rateLimit == .requests(5, per: .seconds(1)))
         #expect(try Self.row("``Configuration/rateLimit``").contains("| 5 requests per second |"))
+        #expect(configuration.concurrency == .none && ConcurrencyLimit.atMost(1) == .atMost(1, queue: 1000))
+        #expect(try Self.row("``Configuration/concurrency``").contains("| no limit | with `.atMost`, 1,000 requests"))
         #expect(configuration.longestServerPause == .seconds(3600))
         #expect(try Self.row("``Configuration/longestServerPause``").contains("| 1 hour |"))
         #expect(configuration.responseByteLimit == 64 << 20)
@@ -174,6 +176,12 @@ extension DefaultsCheck {
         Limit(
             "a record", "512 KiB", "ErrandFleet/Store/FleetRecordRules.swift",
             "package static let largestRecord = 512 << 10"),
+        Limit(
+            "a thread without requests, but the first", "120 s", "Errand/Transport/Curl/CurlLoops.swift",
+            "static let idleTime = Duration.seconds(120)"),
+        Limit(
+            "threads of a transport, libcurl", "for each 16 requests", "Errand/Transport/Curl/CurlChoice.swift",
+            "static let enough = 16"),
         Limit(
             "kept connections, libcurl", "512", "Errand/Transport/Curl/CurlWorker.swift",
             "private static let fewestConnections = 512"),

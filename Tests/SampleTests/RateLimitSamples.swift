@@ -30,6 +30,14 @@ struct RateLimitSamples {
         #expect(export.options.permits == 3)
     }
 
+    @Test("requests at once")
+    func atOnce() {
+        let client = APIClient("https://api.example.com") {
+            $0.concurrency = .atMost(8)
+        }
+        #expect(client.configuration.concurrency.description == "at most 8 at once, and 1000 in the queue")
+    }
+
     @Test("a pause that the server asked for, and its end by hand")
     func pause() {
         let client = APIClient("https://api.example.com") {

@@ -26,6 +26,8 @@ public struct CallRules: Sendable {
     var limiter: RateLimiter?
     /// How the call uses the cache.
     var cache = CacheRules()
+    /// Whether the call neither waits for others nor counts for them.
+    var ignoresConcurrency = false
     /// Whether a response is returned although the session that signed its request has ended.
     var outlivesSession = false
     /// What proves who sends a request that no token signs; `nil` if nothing does.
@@ -64,6 +66,7 @@ public struct CallRules: Sendable {
             cache = CacheRules(defaults.cache + options.cache, key: options.cacheKey, tags: options.tags)
         }
         limiter = options.limiter
+        ignoresConcurrency = options.ignoresConcurrency
         outlivesSession = options.outlivesSession
         sender = options.sender
         problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem
@@ -81,6 +84,7 @@ public struct CallRules: Sendable {
         fileprivate let retry: RetryPolicy
         fileprivate let permits: Int
         fileprivate let limiter: ObjectIdentifier?
+        fileprivate let ignoresConcurrency: Bool
         fileprivate let acceptedStatuses: Set<Int>
         fileprivate let followsRedirects: Bool
         fileprivate let cache: CacheRules
@@ -95,8 +99,9 @@ public struct CallRules: Sendable {
         guard !hasOwnConditions, sender == nil, cache.mode != .noStore else { return nil }
         return Sending(
             timeout: timeout, retry: retry, permits: permits, limiter: limiter.map(ObjectIdentifier.init),
-            acceptedStatuses: acceptedStatuses, followsRedirects: !redirects.followsNone, cache: cache,
-            outlivesSession: outlivesSession, hasConditions: [retry.hasCondition, redirects.hasCondition])
+            ignoresConcurrency: ignoresConcurrency, acceptedStatuses: acceptedStatuses,
+            followsRedirects: !redirects.followsNone, cache: cache, outlivesSession: outlivesSession,
+            hasConditions: [retry.hasCondition, redirects.hasCondition])
     }
 
     /// The same rules without a time limit for the whole call.

@@ -77,6 +77,9 @@ public struct CallOptions: Sendable {
     public var permits = 1
     /// The rate limiter of the call; `nil` by default: that of the client. See ``Endpoint/limiter(_:)``.
     public var limiter: RateLimiter?
+    /// Whether the call neither waits for others nor counts for them; `false` by default. See
+    /// ``Endpoint/ignoringConcurrency()``.
+    public var ignoresConcurrency = false
     /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
     public var digests: Set<BodyDigest> = []
 
@@ -156,6 +159,14 @@ extension Endpoint {
     /// ``RateLimiter/init(_:within:serverPauses:)``.
     public func limiter(_ limiter: RateLimiter) -> Self {
         with { $0.options.limiter = limiter }
+    }
+
+    /// Returns the same call, which neither waits until fewer calls are under way nor counts as one of them, whatever
+    /// ``Configuration/concurrency`` says.
+    ///
+    /// Use it for a call on which others depend, such as one that your middleware makes with the same client.
+    public func ignoringConcurrency() -> Self {
+        with { $0.options.ignoresConcurrency = true }
     }
 
     /// Returns the same call, for which these statuses are no errors either.

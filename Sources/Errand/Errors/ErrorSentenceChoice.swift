@@ -162,6 +162,7 @@ extension TransportFailure.Kind {
         case .unsupported: .transportUnsupported
         case .unavailable: .transportUnavailable
         case .outOfResources: .transportOutOfResources
+        case .overloaded: .transportOverloaded
         case .storage: .transportStorage
         case .file: .transportFile
         case .digestMismatch: .transportDigestMismatch
@@ -176,7 +177,7 @@ extension TransportFailure.Kind {
         case .dns, .unreachable: ErrorSentence(.checkConnection)
         case .proxy: ErrorSentence(.checkProxy)
         case .reset, .truncated: .again
-        case .refused, .tls, .outOfResources, .storage, .digestMismatch: .later
+        case .refused, .tls, .outOfResources, .overloaded, .storage, .digestMismatch: .later
         case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .requestBody, .middleware,
             .other:
             nil

@@ -47,6 +47,7 @@ extension ErrorSentence.Name {
         case .transportUnsupported: "Die Anfrage wird auf diesem Gerät nicht unterstützt."
         case .transportUnavailable: "Diese App kann keine Verbindung zum Server herstellen."
         case .transportOutOfResources: "Dem System fehlen die Mittel für eine weitere Verbindung."
+        case .transportOverloaded: "Es warten schon zu viele Anfragen."
         case .transportStorage: "Die gespeicherte Sitzung kann im Moment nicht verwendet werden."
         case .transportFile: "Eine Datei auf diesem Gerät kann nicht verwendet werden."
         case .transportDigestMismatch: "Die heruntergeladene Datei ist beschädigt."

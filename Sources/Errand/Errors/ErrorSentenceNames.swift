@@ -43,6 +43,7 @@ extension ErrorSentence {
         case transportUnsupported = "transport.unsupported"
         case transportUnavailable = "transport.unavailable"
         case transportOutOfResources = "transport.outOfResources"
+        case transportOverloaded = "transport.overloaded"
         case transportStorage = "transport.storage"
         case transportFile = "transport.file"
         case transportDigestMismatch = "transport.digestMismatch"

@@ -49,6 +49,8 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
     case preparing
     /// Waiting for the network to come back.
     case waitingForNetwork
+    /// Waiting until fewer requests of the client are under way. See ``Configuration/concurrency``.
+    case waitingForOthers
     /// Waiting in the queue for a permit of the rate limiter.
     case waitingForPermit
     /// Waiting for a new access token.
@@ -72,6 +74,7 @@ public struct Timeout: Sendable, Hashable, CustomStringConvertible, ErrorPayload
         switch self {
         case .preparing: "while it was being prepared"
         case .waitingForNetwork: "while waiting for the network"
+        case .waitingForOthers: "while waiting for other requests"
         case .waitingForPermit: "while waiting for the rate limit"
         case .waitingForToken: "while waiting for a fresh access token"
         case .backingOff: "while waiting to try again"

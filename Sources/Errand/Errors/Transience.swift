@@ -42,6 +42,8 @@ extension TransportFailure.Kind {
     var isTransient: Bool {
         switch self {
         case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
+        // To try again at once would only make a longer queue.
+        case .overloaded: false
         case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .digestMismatch,
             .requestBody, .middleware, .other:
             false

@@ -28,6 +28,8 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         case unavailable
         /// The process has no descriptors, no memory or no threads left for another connection.
         case outOfResources
+        /// Too many requests of the client wait already. See ``ConcurrencyLimit``.
+        case overloaded
         /// The access token could not be refreshed, because the saved session cannot be used now: another process does
         /// not release its lock on the file, or the file's folder is missing. The session is kept.
         case storage
@@ -47,7 +49,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         var mayComeAfterSending: Bool {
             switch self {
             case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
-                .outOfResources, .storage:
+                .outOfResources, .overloaded, .storage:
                 false
             case .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .requestBody, .middleware, .other:
                 true
@@ -95,6 +97,7 @@ extension TransportFailure.Kind {
         case .unsupported: "The transport does not support this request"
         case .unavailable: "There is no transport"
         case .outOfResources: "The system has no resources left for another connection"
+        case .overloaded: "Too many requests wait already"
         case .storage: "The saved session cannot be used now"
         case .file: "A file on this device cannot be used"
         case .digestMismatch: "The downloaded file does not match its digest"
@@ -112,7 +115,7 @@ extension TransportFailure.Kind {
         case .unreachable: "check the connection"
         case .proxy: "check its settings"
         case .reset, .truncated, .storage: "try again"
-        case .outOfResources, .digestMismatch: "try again later"
+        case .outOfResources, .overloaded, .digestMismatch: "try again later"
         case .tls, .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .requestBody,
             .middleware, .other:
             nil

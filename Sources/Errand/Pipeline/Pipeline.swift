@@ -15,6 +15,8 @@ import Foundation
 /// - a replay after a 401 is above the redirects: it repeats the request, not the last redirect;
 /// - each request of a redirect chain is looked up in the cache and stored on its own, and a hit needs nothing below;
 /// - each is a send of its own; without a network it fails or waits, and takes no permit;
+/// - it waits until fewer of them are under way than the limit on these allows, before it takes a permit: one that has
+///   a permit goes out;
 /// - admission is below: there, and only there, a send waits for its permit, unsigned, and is then signed with the
 ///   current token, unless a redirect has led to another origin;
 /// - cookies are added after that, because other calls may have received new ones while a call waited;
@@ -75,6 +77,7 @@ final class Pipeline: Sendable {
             limitNotice: configuration.limiter == nil ? configuration.limitNotice : nil,
             marksSigned: configuration.cache != nil, mayBeRerouted: !configuration.attemptMiddlewares.isEmpty)
         next = Self.entering(admission, then: next)
+        if let gate = ConcurrencyGate(configuration.concurrency) { next = Self.entering(gate, then: next) }
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
         if let cache = configuration.cache { configuration.tokens?.live.add(cache) }
