@@ -186,6 +186,14 @@ public actor APIClient {
         (configuration.transport ?? defaultTransport?.transport)?.executor
     }
 
+    /// The servers of the client: which of them are asked, and which are set aside.
+    ///
+    ///     for server in client.servers.snapshot { print(server) }
+    public nonisolated var servers: ServersInUse {
+        let pool = if case .success(let pipeline) = pipeline { pipeline.servers } else { nil as ServerPool? }
+        return ServersInUse(pool: pool, time: configuration.time)
+    }
+
     /// The number of running calls, now and whenever it changes. A slow listener receives only the latest number.
     public nonisolated var activity: AsyncStream<Int> { calls.activity }
 

@@ -94,6 +94,10 @@ public struct Configuration: Sendable {
     ///
     ///     $0.concurrency = .atMost(8)
     public var concurrency = ConcurrencyLimit.none
+    /// How the client uses its servers, if it has several; by default the first that is not set aside.
+    public var servers = ServerRules()
+    /// When the client stops to ask a server that fails, for a while; never by default.
+    public var breaker = CircuitBreaker.none
 
     /// The encoder of request bodies; by default a `JSONEncoder` with sorted keys, so that equal values have equal
     /// bodies.
@@ -174,7 +178,7 @@ public struct Configuration: Sendable {
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
-        if let problem = concurrency.problem { return problem }
+        if let problem = concurrency.problem ?? servers.problem ?? breaker.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"

@@ -112,6 +112,7 @@ extension ServiceError {
         switch self {
         case .rateLimited(let limited): limited.retryAfter
         case .rejected(let rejection), .serverFailure(let rejection): rejection.retryAfter
+        case .transport(let failure): failure.retryAfter
         default: nil
         }
     }

@@ -54,6 +54,11 @@ struct DefaultsCheck {
         #expect(try Self.row("``Configuration/rateLimit``").contains("| 5 requests per second |"))
         #expect(configuration.concurrency == .none && ConcurrencyLimit.atMost(1) == .atMost(1, queue: 1000))
         #expect(try Self.row("``Configuration/concurrency``").contains("| no limit | with `.atMost`, 1,000 requests"))
+        #expect(configuration.servers.choice == .inOrder(returningAfter: .seconds(60)))
+        #expect(try Self.row("``Configuration/servers``").contains("| in order | returns to the first after 60 s;"))
+        let breaker = CircuitBreaker.opening(at: 0.5, ofAtLeast: 20, within: .seconds(30), for: .seconds(10))
+        #expect(configuration.breaker == .none && breaker == .standard)
+        #expect(try Self.row("``Configuration/breaker``").contains("half of at least 20 within 30 s, for 10 s"))
         #expect(configuration.longestServerPause == .seconds(3600))
         #expect(try Self.row("``Configuration/longestServerPause``").contains("| 1 hour |"))
         #expect(configuration.responseByteLimit == 64 << 20)
@@ -176,6 +181,20 @@ extension DefaultsCheck {
         Limit(
             "a record", "512 KiB", "ErrandFleet/Store/FleetRecordRules.swift",
             "package static let largestRecord = 512 << 10"),
+        Limit(
+            "``Configuration/servers``", "at most 64", "Errand/Servers/ServerList.swift", "static let most = 64"),
+        Limit(
+            "a server that is set aside", "10 s", "Errand/Servers/ServerHealth.swift",
+            "var pause = Duration.seconds(10)"),
+        Limit(
+            "a server that is set aside", "300 s", "Errand/Servers/ServerHealth.swift",
+            "var longestPause = Duration.seconds(300)"),
+        Limit(
+            "failures in a row that set a server aside", "| 3,", "Errand/Servers/ServerHealth.swift",
+            "var failures = 3"),
+        Limit(
+            "failures in a row that set a server aside", "has 20", "Errand/Servers/ServerHealth.swift",
+            "var failuresOfLast = 20"),
         Limit(
             "a thread without requests, but the first", "120 s", "Errand/Transport/Curl/CurlLoops.swift",
             "static let idleTime = Duration.seconds(120)"),

@@ -251,9 +251,12 @@ struct CacheLayer: Layer {
             }
             let exchange = CacheExchange(
                 request: request,
-                sent: self.sent(in: transmission, after: sends).map { withoutConditions($0, condition) },
+                sent: self.sent(in: transmission, after: sends, for: request, by: response).map {
+                    withoutConditions($0, condition)
+                },
                 mayBeAskedAgain: context.rules.mayAskAgain(after: response),
-                rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [], cookies: finding.cookies,
+                rules: context.rules.cache, earlierTags: finding.stored?.tags ?? [],
+                cookies: cookies?.expected(finding.cookies, at: response.provenance.sentTo ?? request.url),
                 signedWith: response.provenance.accessToken, isOfSession: finding.key.partition.session != nil,
                 received: CacheMoment(of: context.time),
                 delay: response.timings?.total ?? start.duration(to: context.time.now),
@@ -276,10 +279,15 @@ struct CacheLayer: Layer {
     }
 
     /// Returns the request that was sent for this layer's; `nil` if none was, or if it is not known which of several
-    /// has brought the response: a middleware may send one as another user, and then its own.
-    private func sent(in transmission: Transmission, after sends: Int) -> HTTPRequest? {
+    /// has brought the response: a middleware may send one as another user, and then its own. What another server of
+    /// the client has answered was sent for this layer's URL.
+    private func sent(
+        in transmission: Transmission, after sends: Int, for request: HTTPRequest, by response: HTTPResponse
+    ) -> HTTPRequest? {
         if hasMiddlewareBelow, transmission.sends > sends + 1 { return nil }
-        return transmission.sent(after: sends)
+        guard var sent = transmission.sent(after: sends) else { return nil }
+        if sent.url == response.provenance.sentTo { sent.url = request.url }
+        return sent
     }
 
     /// The request without the conditions that this layer has added.

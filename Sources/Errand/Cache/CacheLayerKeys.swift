@@ -18,30 +18,34 @@ extension CacheLayer {
     func key(of request: HTTPRequest, _ context: CallContext, _ cookies: String?) -> CacheKey {
         // A hop that has left the origin is not signed, and the name of a call is that of its own URL.
         let session = context.hasLeftOrigin ? nil : context.transmission.session
-        let name = context.isRedirected ? nil : context.rules.cache.key
-        return key(of: request, name: name, session: session, cookies: cookies)
+        let rules = context.rules.cache
+        let name = context.isRedirected ? nil : rules.key
+        return key(of: request, name: name, server: rules.server, session: session, cookies: cookies)
     }
 
     /// Returns the place of the response to the request of a call that has not begun.
     func key(of request: HTTPRequest, _ rules: CacheRules, session: UUID?) -> CacheKey {
         let cookies = cookies?.expectedHeader(for: request, of: session, at: time.date)
-        return key(of: request, name: rules.key, session: session, cookies: cookies)
+        return key(of: request, name: rules.key, server: rules.server, session: session, cookies: cookies)
     }
 
-    private func key(of request: HTTPRequest, name: String?, session: UUID?, cookies: String?) -> CacheKey {
+    private func key(
+        of request: HTTPRequest, name: String?, server: String?, session: UUID?, cookies: String?
+    ) -> CacheKey {
         CacheKey(
             resource: CacheKey.Resource(request, name: name),
             partition: CacheKey.Partition(
-                session: session, credentials: digest(of: request, isNamed: name != nil, cookies: cookies),
+                session: session,
+                credentials: digest(of: request, isNamed: name != nil, server: server, cookies: cookies),
                 outlivesProcess: client.outlivesProcess && (session == nil || (tokens?.outlivesProcess ?? true))))
     }
 
-    /// Returns a digest of what says who asks: the client, the request, and the jar, which adds its cookies later;
-    /// `nil` if nothing does.
-    private func digest(of request: HTTPRequest, isNamed: Bool, cookies: String?) -> [UInt8]? {
+    /// Returns a digest of what says who asks, and whom: the client, the request, the server that the call has named,
+    /// and the jar, which adds its cookies later; `nil` if nothing does.
+    private func digest(of request: HTTPRequest, isNamed: Bool, server: String?, cookies: String?) -> [UInt8]? {
         let (who, own) = (client.text(isNamed: isNamed), identity.identity(in: request.headers))
-        guard own != nil || cookies != nil else { return client.digest(isNamed: isNamed) }
-        let all = [who, own, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
+        guard own != nil || cookies != nil || server != nil else { return client.digest(isNamed: isNamed) }
+        let all = [who, own, server.map { "server: \($0)" }, cookies.map { "cookie jar: \($0)" }].compactMap(\.self)
         return cache.digest(of: all.joined(separator: "\n"))
     }
 }

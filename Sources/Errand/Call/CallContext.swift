@@ -16,6 +16,8 @@ public struct CallContext: Sendable {
     var permit: Permit?
     /// The access token that signs this send; `nil` if none does.
     var accessToken: String?
+    /// Chooses the server of this send; `nil` if there is nothing to choose.
+    var way: (any SendWay)?
 
     init(_ transmission: Transmission) {
         self.transmission = transmission
@@ -45,6 +47,14 @@ public struct CallContext: Sendable {
     public var time: any TimeSource { transmission.time }
     /// The number of attempts that have begun, including the current one; 0 before the first.
     public var attempts: Int { transmission.attempts }
+}
+
+/// The way of one send to one of several servers.
+protocol SendWay: AnyObject, Sendable {
+    /// Leads the request to its server, when it has its permit. Throws if none may be asked.
+    func point(_ request: inout HTTPRequest) throws(ServiceError)
+    /// Whether a pause that its server asks for stops only that one, because there are others.
+    var canPause: Bool { get }
 }
 
 /// A token that a call has waited for. A separate object, because layers pass the context along and few calls wait.

@@ -28,6 +28,8 @@ public struct CallRules: Sendable {
     var cache = CacheRules()
     /// Whether the call neither waits for others nor counts for them.
     var ignoresConcurrency = false
+    /// The base URL of the server that the call goes to; `nil` for any.
+    var server: String?
     /// Whether a response is returned although the session that signed its request has ended.
     var outlivesSession = false
     /// What proves who sends a request that no token signs; `nil` if nothing does.
@@ -67,6 +69,7 @@ public struct CallRules: Sendable {
         }
         limiter = options.limiter
         ignoresConcurrency = options.ignoresConcurrency
+        (server, cache.server) = (options.server, options.server)
         outlivesSession = options.outlivesSession
         sender = options.sender
         problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem
@@ -85,6 +88,7 @@ public struct CallRules: Sendable {
         fileprivate let permits: Int
         fileprivate let limiter: ObjectIdentifier?
         fileprivate let ignoresConcurrency: Bool
+        fileprivate let server: String?
         fileprivate let acceptedStatuses: Set<Int>
         fileprivate let followsRedirects: Bool
         fileprivate let cache: CacheRules
@@ -99,7 +103,7 @@ public struct CallRules: Sendable {
         guard !hasOwnConditions, sender == nil, cache.mode != .noStore else { return nil }
         return Sending(
             timeout: timeout, retry: retry, permits: permits, limiter: limiter.map(ObjectIdentifier.init),
-            ignoresConcurrency: ignoresConcurrency, acceptedStatuses: acceptedStatuses,
+            ignoresConcurrency: ignoresConcurrency, server: server, acceptedStatuses: acceptedStatuses,
             followsRedirects: !redirects.followsNone, cache: cache, outlivesSession: outlivesSession,
             hasConditions: [retry.hasCondition, redirects.hasCondition])
     }

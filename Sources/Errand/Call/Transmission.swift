@@ -34,6 +34,17 @@ final class Transmission: Interruptible, PhaseReporter {
         var bodyRead: Promise<Void, Never>?
         /// The transmission whose response is awaited in place of an own one, or was.
         var followed: Transmission?
+        /// What is known about the servers that were asked.
+        var servers = ServerMemory()
+    }
+
+    /// Which of several servers were asked, by their numbers.
+    struct ServerMemory: Sendable {
+        var last: Int?
+        /// Those that have failed since all have.
+        var failed: Set<Int> = []
+        /// Whether the next attempt goes to another server at once.
+        var goesOn = false
     }
 
     let settings: CallSettings
@@ -173,6 +184,17 @@ final class Transmission: Interruptible, PhaseReporter {
         }
         let own = tokens + sent.flatMap { SentSecrets(of: $0, by: names).texts }
         return own + (followed?.secrets(by: names) ?? [])
+    }
+
+    /// The servers that were asked.
+    var servers: ServerMemory { record.withLock { $0.servers } }
+
+    /// Records the server to which the next request goes.
+    func noteServer(_ index: Int) { record.withLock { ($0.servers.last, $0.servers.goesOn) = (index, false) } }
+
+    /// Records the servers that have failed, and whether the next attempt goes to another one at once.
+    func noteFailed(_ servers: Set<Int>, goesOn: Bool) {
+        record.withLock { ($0.servers.failed, $0.servers.goesOn) = (servers, goesOn) }
     }
 
     // MARK: What a send reports

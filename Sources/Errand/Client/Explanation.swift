@@ -13,6 +13,8 @@ struct Explanation {
     let configuration: Configuration
     /// What the cache would do; `nil` without a cache.
     let cache: String?
+    /// To which of several servers it would go; `nil` if there is one.
+    let server: String?
     /// The digests that are sent with the body.
     var digests: Set<BodyDigest> = []
 
@@ -20,7 +22,7 @@ struct Explanation {
         """
         \(curl)
 
-        signed:      \(signing)\(cookies)
+        signed:      \(signing)\(cookies)\(server.map { "\nserver:      \($0)" } ?? "")
         rate limit:  \(limits); each send takes \(rules.permits)
         timeout:     \(rules.timeout.map { "\($0.displayText) of silence in a send" } ?? "none")
         deadline:    \(rules.deadline?.displayText ?? "none")
@@ -156,7 +158,9 @@ extension APIClient {
             try request.checkCleartext(by: configuration.cleartext, isSigned: configuration.signs(rules))
             return Explanation(
                 request: request, body: endpoint.body, rules: rules, configuration: configuration,
-                cache: pipeline.cacheOutlook(for: request, rules: rules), digests: endpoint.options.digests
+                cache: pipeline.cacheOutlook(for: request, rules: rules),
+                server: pipeline.serverOutlook(for: request, rules: rules, at: configuration.time.now),
+                digests: endpoint.options.digests
             ).text
         } catch {
             return "Nothing would be sent. \(error.detail)"

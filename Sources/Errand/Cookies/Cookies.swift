@@ -11,15 +11,15 @@ import Foundation
 /// also below the redirects, so that a cookie is chosen for each hop, and goes to no host that it was not set for.
 struct Cookies: Layer {
     let jar: CookieJar
-    /// The origin of the client.
-    let origin: Origin
+    /// The servers of the client.
+    let servers: ServerList
     /// The store of the sessions that sign the client's requests.
     let tokens: TokenStore?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        guard Self.reaches(request.url, from: origin, sites: jar.sites, hasLeftOrigin: context.hasLeftOrigin) else {
+        guard reaches(request.url, hasLeftOrigin: context.hasLeftOrigin) else {
             return try await next(request, context)
         }
         let transmission = context.transmission
@@ -33,22 +33,35 @@ struct Cookies: Layer {
         return response
     }
 
-    /// Returns whether a client sends cookies to that URL: to its own host, and to the sites of the jar. After a
+    /// Returns whether the client sends cookies to that URL: to its own hosts, and to the sites of the jar. After a
     /// redirect to another origin, only the sites count.
-    static func reaches(_ url: HTTPURL, from origin: Origin, sites: CookieSites, hasLeftOrigin: Bool = false) -> Bool {
-        if !hasLeftOrigin, url.origin.host == origin.host { return true }
-        return sites.contain(CookieHost(url.origin.host))
+    private func reaches(_ url: HTTPURL, hasLeftOrigin: Bool) -> Bool {
+        if !hasLeftOrigin, servers.addresses.contains(where: { $0.origin.host == url.origin.host }) { return true }
+        return jar.sites.contain(CookieHost(url.origin.host))
     }
 
     /// Returns the `Cookie` header that would be added to a request now; `nil` if none would. The layers above tell
-    /// requests apart by it. While the jar is not loaded, it is empty, as no header is.
+    /// requests apart by it. While the jar is not loaded, it is empty, as no header is. If the request may go to one of
+    /// several servers, it has what each of them would get.
     func expectedHeader(
         for request: HTTPRequest, of owner: UUID?, at now: Date, hasLeftOrigin: Bool = false
     ) -> String? {
-        guard request.headers["Cookie"] == nil,
-            Self.reaches(request.url, from: origin, sites: jar.sites, hasLeftOrigin: hasLeftOrigin)
-        else { return nil }
-        return jar.isLoaded ? jar.expectedHeader(for: request.url, of: owner, at: now) : ""
+        guard request.headers["Cookie"] == nil, reaches(request.url, hasLeftOrigin: hasLeftOrigin) else { return nil }
+        guard jar.isLoaded else { return "" }
+        let own = jar.expectedHeader(for: request.url, of: owner, at: now)
+        guard servers.addresses.count > 1, servers.first.remainder(of: request.url) != nil else { return own }
+        let all = servers.addresses.indices.map { index in
+            servers.url(request.url, at: index).flatMap { jar.expectedHeader(for: $0, of: owner, at: now) }
+        }
+        return all.allSatisfy { $0 == nil } ? nil : all.map { $0 ?? "" }.joined(separator: "\n")
+    }
+
+    /// Returns what an expected header says about the server of that URL; `nil` for none.
+    func expected(_ header: String?, at url: HTTPURL) -> String? {
+        guard let header, servers.addresses.count > 1, let index = servers.index(of: url) else { return header }
+        let parts = header.split(separator: "\n", omittingEmptySubsequences: false)
+        guard parts.count == servers.addresses.count else { return header }
+        return parts[index].isEmpty ? nil : String(parts[index])
     }
 
     @inline(never)

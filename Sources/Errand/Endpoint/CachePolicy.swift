@@ -102,6 +102,8 @@ struct CacheRules: Sendable, Hashable {
     /// Stands for the URL of the call.
     var key: String?
     var tags: Set<String> = []
+    /// The server that the call goes to; `nil` for any.
+    var server: String?
 
     init() {}
 

@@ -80,6 +80,9 @@ public struct CallOptions: Sendable {
     /// Whether the call neither waits for others nor counts for them; `false` by default. See
     /// ``Endpoint/ignoringConcurrency()``.
     public var ignoresConcurrency = false
+    /// The base URL of the server that the call goes to; `nil` by default: any of the client's. See
+    /// ``Endpoint/server(_:)``.
+    public var server: String?
     /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
     public var digests: Set<BodyDigest> = []
 
@@ -167,6 +170,19 @@ extension Endpoint {
     /// Use it for a call on which others depend, such as one that your middleware makes with the same client.
     public func ignoringConcurrency() -> Self {
         with { $0.options.ignoresConcurrency = true }
+    }
+
+    /// Returns the same call, which goes to one of the client's servers, and stays there if that fails.
+    ///
+    ///     let client = APIClient(.servers("https://api.example.com", "https://media.example.com"))
+    ///     let image = try await client.run(Endpoint<Data>.get("images/\(id)").server("https://media.example.com"))
+    ///
+    /// A server that is not in the client's list makes the call fail with `.invalidRequest`. A stored response belongs
+    /// to the calls that name the same server.
+    ///
+    /// - Parameter baseURL: The base URL, as in the list.
+    public func server(_ baseURL: String) -> Self {
+        with { $0.options.server = baseURL }
     }
 
     /// Returns the same call, for which these statuses are no errors either.

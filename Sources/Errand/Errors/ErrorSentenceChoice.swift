@@ -51,7 +51,8 @@ extension ServiceError {
         case .serverFailure(let rejection):
             (isTransient ? .serverFailureUnavailable : .serverFailure, .after(rejection.retryAfter))
         case .decodingFailed: (.decodingFailed, nil)
-        case .transport(let failure): (failure.kind.sentence, failure.kind.advice)
+        case .transport(let failure):
+            (failure.kind.sentence, failure.retryAfter.map { .after($0) } ?? failure.kind.advice)
         case .paging(let fault): (fault.kind.sentence, nil)
         }
     }
@@ -163,6 +164,7 @@ extension TransportFailure.Kind {
         case .unavailable: .transportUnavailable
         case .outOfResources: .transportOutOfResources
         case .overloaded: .transportOverloaded
+        case .circuitOpen: .transportCircuitOpen
         case .storage: .transportStorage
         case .file: .transportFile
         case .digestMismatch: .transportDigestMismatch
@@ -177,7 +179,7 @@ extension TransportFailure.Kind {
         case .dns, .unreachable: ErrorSentence(.checkConnection)
         case .proxy: ErrorSentence(.checkProxy)
         case .reset, .truncated: .again
-        case .refused, .tls, .outOfResources, .overloaded, .storage, .digestMismatch: .later
+        case .refused, .tls, .outOfResources, .overloaded, .circuitOpen, .storage, .digestMismatch: .later
         case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .requestBody, .middleware,
             .other:
             nil

@@ -48,6 +48,7 @@ extension ErrorSentence.Name {
         case .transportUnavailable: "This app cannot connect to the server."
         case .transportOutOfResources: "The system has no resources left for another connection."
         case .transportOverloaded: "Too many requests are waiting already."
+        case .transportCircuitOpen: "The service is not available at the moment."
         case .transportStorage: "Your saved session cannot be used at the moment."
         case .transportFile: "A file on this device cannot be used."
         case .transportDigestMismatch: "The downloaded file is damaged."

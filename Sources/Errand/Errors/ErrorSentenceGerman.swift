@@ -48,6 +48,7 @@ extension ErrorSentence.Name {
         case .transportUnavailable: "Diese App kann keine Verbindung zum Server herstellen."
         case .transportOutOfResources: "Dem System fehlen die Mittel für eine weitere Verbindung."
         case .transportOverloaded: "Es warten schon zu viele Anfragen."
+        case .transportCircuitOpen: "Der Dienst ist im Moment nicht verfügbar."
         case .transportStorage: "Die gespeicherte Sitzung kann im Moment nicht verwendet werden."
         case .transportFile: "Eine Datei auf diesem Gerät kann nicht verwendet werden."
         case .transportDigestMismatch: "Die heruntergeladene Datei ist beschädigt."

@@ -44,6 +44,7 @@ extension ErrorSentence {
         case transportUnavailable = "transport.unavailable"
         case transportOutOfResources = "transport.outOfResources"
         case transportOverloaded = "transport.overloaded"
+        case transportCircuitOpen = "transport.circuitOpen"
         case transportStorage = "transport.storage"
         case transportFile = "transport.file"
         case transportDigestMismatch = "transport.digestMismatch"

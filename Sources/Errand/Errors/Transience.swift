@@ -16,7 +16,9 @@ extension ServiceError {
     var isWorthRetrying: Bool {
         switch self {
         case .timedOut(let timeout): timeout.bound == .attempt
-        case .transport(let failure): failure.isTransient
+        // To try again at once would only make a longer queue, or ask a server that is not to be asked.
+        case .transport(let failure):
+            failure.isTransient && failure.kind != .overloaded && failure.kind != .circuitOpen
         default: false
         }
     }
@@ -41,9 +43,9 @@ extension TransportFailure.Kind {
     /// Whether the failure may go away soon. A refused certificate or a body that is too large will not.
     var isTransient: Bool {
         switch self {
-        case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage: true
-        // To try again at once would only make a longer queue.
-        case .overloaded: false
+        case .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .overloaded, .circuitOpen,
+            .storage:
+            true
         case .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .digestMismatch,
             .requestBody, .middleware, .other:
             false

@@ -30,6 +30,8 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         case outOfResources
         /// Too many requests of the client wait already. See ``ConcurrencyLimit``.
         case overloaded
+        /// The server has failed too often, and is not asked for a while. See ``CircuitBreaker``.
+        case circuitOpen
         /// The access token could not be refreshed, because the saved session cannot be used now: another process does
         /// not release its lock on the file, or the file's folder is missing. The session is kept.
         case storage
@@ -49,7 +51,7 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
         var mayComeAfterSending: Bool {
             switch self {
             case .dns, .refused, .unreachable, .tls, .untrustedCertificate, .proxy, .unsupported, .unavailable,
-                .outOfResources, .overloaded, .storage:
+                .outOfResources, .overloaded, .circuitOpen, .storage:
                 false
             case .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .requestBody, .middleware, .other:
                 true
@@ -64,6 +66,9 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible, Err
     /// Whether the server may have received the request, and acted on it.
     public var mayHaveReachedServer: Bool { call.mayHaveReachedServer }
     var call: FailedCall
+    /// How long to wait before another call, if the kind is `.circuitOpen`; otherwise `nil`.
+    public var retryAfter: Duration? { pause.value }
+    var pause = Uncompared<Duration>()
     /// Whether it will not go away soon, although others of its kind may.
     var isLasting = Uncompared<Bool>()
 
@@ -98,6 +103,7 @@ extension TransportFailure.Kind {
         case .unavailable: "There is no transport"
         case .outOfResources: "The system has no resources left for another connection"
         case .overloaded: "Too many requests wait already"
+        case .circuitOpen: "The server is not asked at the moment"
         case .storage: "The saved session cannot be used now"
         case .file: "A file on this device cannot be used"
         case .digestMismatch: "The downloaded file does not match its digest"
@@ -115,7 +121,7 @@ extension TransportFailure.Kind {
         case .unreachable: "check the connection"
         case .proxy: "check its settings"
         case .reset, .truncated, .storage: "try again"
-        case .outOfResources, .overloaded, .digestMismatch: "try again later"
+        case .outOfResources, .overloaded, .circuitOpen, .digestMismatch: "try again later"
         case .tls, .untrustedCertificate, .malformed, .tooLarge, .unsupported, .unavailable, .file, .requestBody,
             .middleware, .other:
             nil

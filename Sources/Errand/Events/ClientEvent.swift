@@ -39,6 +39,13 @@ public struct ClientEvent: Sendable, Hashable {
         /// The number of the transport's threads has changed: how many requests each of them has. A ``CurlTransport``
         /// reports it once for each change, with the next call of a client that has listeners.
         case threads([Int])
+        /// The server with that base URL has failed, and is not asked for that long, or until no other is left.
+        case serverSetAside(String, for: Duration)
+        /// The server with that base URL has failed too often, and calls do not ask it for that long. See
+        /// ``CircuitBreaker``.
+        case breakerOpened(String, for: Duration)
+        /// The server with that base URL, which was set aside or whose breaker was open, has answered.
+        case serverReturned(String)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
         /// The call ended with an error.

@@ -38,6 +38,9 @@ public struct LogFormatter: Sendable {
         case .retrying(.failure(let error), let pause):
             "trying again in \(pause.displayText): \(error.summary.printable)"
         case .warned(let text): "warning: \(text)"
+        case .serverSetAside(let server, let pause): "\(server) is set aside for \(pause.displayText)"
+        case .breakerOpened(let server, let pause): "the breaker of \(server) opens for \(pause.displayText)"
+        case .serverReturned(let server): "\(server) is in use again"
         case .threads(let requests): "threads of the transport, by their requests: \(requests)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):

@@ -37,6 +37,8 @@ extension HTTPResponse {
     struct Provenance: Sendable {
         /// The URL of the response, if a redirect was followed; otherwise `nil`.
         var redirectedTo: HTTPURL?
+        /// The URL of the response, if it came from another server than the client's first; otherwise `nil`.
+        var sentTo: HTTPURL?
         /// Whether a redirect led to another origin, so that the last request went without its credentials.
         var hasLeftOrigin = false
         /// The access token in the request's signature; `nil` if the request was not signed. Without a cache, only a

@@ -37,8 +37,9 @@ struct Admission: Layer {
     private func unsigned(
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        var context = context
+        var (request, context) = (request, context)
         try await takePermit(for: &context)
+        try context.way?.point(&request)
         guard let sender = sender(of: request, context) else { return try await next(request, context) }
         return try await proved(request, by: sender, context, next: next)
     }
@@ -145,6 +146,7 @@ struct Admission: Layer {
             let hasSpent = hasSpentToken(context)
             try await takePermit(for: &context)
             if let signer = try sign(&request, &context, by: tokens, for: session, hasSpent: hasSpent) {
+                try context.way?.point(&request)
                 // An aging token is good enough. Its refresh runs beside the call, which must not wait for that with
                 // its permit (T11, T13).
                 if signer.isRefreshDue { await tokens.refreshBeside(session) }

@@ -15,6 +15,8 @@ import Foundation
 /// - a replay after a 401 is above the redirects: it repeats the request, not the last redirect;
 /// - each request of a redirect chain is looked up in the cache and stored on its own, and a hit needs nothing below;
 /// - each is a send of its own; without a network it fails or waits, and takes no permit;
+/// - with several servers, or a breaker, it fails if none may be asked; admission chooses one later, when it has the
+///   permit;
 /// - it waits until fewer of them are under way than the limit on these allows, before it takes a permit: one that has
 ///   a permit goes out;
 /// - admission is below: there, and only there, a send waits for its permit, unsigned, and is then signed with the
@@ -33,6 +35,8 @@ import Foundation
 final class Pipeline: Sendable {
     let builder: RequestBuilder
     let session: SessionLayer
+    /// What is known about the servers; `nil` if there is nothing to know, with one server and no breaker.
+    let servers: ServerPool?
     /// The layer of the cache; `nil` if there is none.
     private let cache: CacheLayer?
     /// Starts what the cache sends beside the calls; the client provides the function.
@@ -47,7 +51,7 @@ final class Pipeline: Sendable {
         builder = try RequestBuilder(configuration)
         let connectivity = configuration.connectivity ?? transport.connectivity
         let sender = Sender(
-            transport: transport, limiter: limiter, origin: builder.origin,
+            transport: transport, limiter: limiter, boundary: builder.boundary,
             bodyLimit: configuration.responseByteLimit, cleartext: configuration.cleartext,
             longestPause: configuration.longestServerPause, notesStarts: configuration.cache != nil,
             secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
@@ -65,7 +69,7 @@ final class Pipeline: Sendable {
             next = Self.entering(WatchedSends(), then: next)
         }
         let cookies = configuration.cookies.map { [builder] in
-            Cookies(jar: $0, origin: builder.origin, tokens: configuration.tokens)
+            Cookies(jar: $0, servers: builder.servers, tokens: configuration.tokens)
         }
         if let cookies {
             cookies.jar.startLoading(by: configuration.time)
@@ -78,6 +82,11 @@ final class Pipeline: Sendable {
             marksSigned: configuration.cache != nil, mayBeRerouted: !configuration.attemptMiddlewares.isEmpty)
         next = Self.entering(admission, then: next)
         if let gate = ConcurrencyGate(configuration.concurrency) { next = Self.entering(gate, then: next) }
+        servers = builder.servers.pool(configuration)
+        if let servers {
+            let layer = Servers(pool: servers, longestPause: configuration.longestServerPause)
+            next = Self.entering(layer, then: next)
+        }
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
         next = Self.entering(check, then: next)
         if let cache = configuration.cache { configuration.tokens?.live.add(cache) }
@@ -106,6 +115,11 @@ final class Pipeline: Sendable {
             next = Self.entering(MiddlewareLayer(middleware: middleware, boundary: builder.boundary), then: next)
         }
         first = next
+    }
+
+    /// Says to which of several servers a request would go now; `nil` if there is nothing to choose.
+    func serverOutlook(for request: HTTPRequest, rules: CallRules, at now: Instant) -> String? {
+        servers?.outlook(for: request, isNamed: rules.server != nil, at: now)
     }
 
     /// Sends a request through all layers.
@@ -186,5 +200,13 @@ private struct MiddlewareLayer: Layer {
                 return .transport(TransportFailure(.middleware, message, mayHaveReachedServer: wasSent))
             }
         }
+    }
+}
+
+extension ServerList {
+    /// Returns what keeps what is known about the servers; `nil` if there is nothing to know.
+    fileprivate func pool(_ configuration: Configuration) -> ServerPool? {
+        guard addresses.count > 1 || configuration.breaker.limits != nil else { return nil }
+        return ServerPool(self, rules: configuration.servers, breaker: configuration.breaker)
     }
 }

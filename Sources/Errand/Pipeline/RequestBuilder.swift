@@ -8,10 +8,10 @@ import Foundation
 ///
 /// A class, because every call carries it: copying a struct would retain each of its many fields.
 final class RequestBuilder: Sendable {
-    let origin: Origin
+    /// The servers of the client; there is at least one.
+    let servers: ServerList
     /// Where the client's credentials belong.
     let boundary: OriginBoundary
-    private let basePath: String
     private let configuration: Configuration
     let secretNames: SecretNames
     /// Whether the client has secret header names of its own.
@@ -21,22 +21,22 @@ final class RequestBuilder: Sendable {
     /// The common parameters as a query, if they are the same for every call.
     private let fixedQuery: (items: [QueryItems.Item], text: String)?
 
+    /// The origin of the first server.
+    var origin: Origin { servers.first.origin }
+
     /// Checks everything that does not change from call to call.
     init(_ configuration: Configuration) throws(ServiceError) {
-        let text = configuration.environment.baseURL
-        let url = try HTTPURL(text)
-        guard url.query == nil, !text.contains("#") else {
-            throw .badURL(text, "a base URL has no query and no fragment; use `parameters`")
-        }
+        servers = try ServerList(configuration.environment.baseURLs)
         if let problem = configuration.problem { throw .badSetting(problem) }
-        origin = url.origin
-        var path = PathSegments.removingDots(url.path)
-        while path.hasSuffix("/") { path.removeLast() }
-        basePath = path
+        for server in servers.addresses.dropFirst() where !configuration.cleartext.allowsCredentials(at: server.origin)
+        {
+            throw .badSetting("the server \(server.text), which is not encrypted; use https, or `cleartextHosts`")
+        }
         self.configuration = configuration
         secretNames = SecretNames(adding: configuration.secretNames)
         boundary = OriginBoundary(
-            origin, trusting: try Self.trustedOrigins(configuration), secretNames: secretNames,
+            servers.first.origin, servers: Set(servers.addresses.map(\.origin)),
+            trusting: try Self.trustedOrigins(configuration), secretNames: secretNames,
             queryKey: Self.queryKey(configuration))
         marksHeaders = !configuration.secretNames.isEmpty
         // Parameters that a query cannot hold may still fit into a body; a call that needs them in the query fails.
@@ -74,14 +74,28 @@ final class RequestBuilder: Sendable {
         let common = commonParameters
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
-        let path = if let target { target.path } else { try endpoint.path.resolved(below: basePath) }
+        let server = try server(of: endpoint)
+        let path = if let target { target.path } else { try endpoint.path.resolved(below: server.basePath) }
         let request = HTTPRequest(
             method: endpoint.method,
-            url: HTTPURL(origin: origin, path: path, query: query, secretNames: secretNames),
+            url: HTTPURL(
+                origin: target?.origin ?? server.origin, path: path, query: query, secretNames: secretNames),
             headers: headers(of: endpoint, body: body, key: key), body: body?.body)
         try request.checkSyntax()
         try endpoint.checkDigests(of: request)
         return request
+    }
+
+    /// Returns the server that the endpoint names, or else the first.
+    private func server<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> ServerList.Address {
+        guard endpoint.hasOptions, let name = endpoint.options.server else { return servers.first }
+        guard let index = servers.index(named: name) else {
+            let known = servers.addresses.map(\.text).joined(separator: ", ")
+            let reason =
+                "\(HTTPSyntax.quoted(Redactor.standard.text(ofURL: name))) is none of the client's servers, \(known)"
+            throw .invalidRequest(InvalidRequest(.url, reason))
+        }
+        return servers.addresses[index]
     }
 
     /// Returns the URL of the endpoint, if it has one instead of a path. A token belongs to its origin, whatever a
@@ -90,17 +104,28 @@ final class RequestBuilder: Sendable {
         switch endpoint.target {
         case nil: return nil
         case .page(let url):
-            guard url.origin == origin else { throw .paging(PagingFault(.otherOrigin, url.origin.description)) }
-            return url
+            guard boundary.isOwn(url.origin) else {
+                throw .paging(PagingFault(.otherOrigin, url.origin.description))
+            }
+            return atAnyServer(url, of: endpoint)
         case .url(let text):
-            let base = HTTPURL(origin: origin, path: basePath + "/", query: nil, secretNames: secretNames)
+            let server = try server(of: endpoint)
+            let base = HTTPURL(
+                origin: server.origin, path: server.basePath + "/", query: nil, secretNames: secretNames)
             let url = try base.resolving(text)
-            guard url.origin == origin else {
+            guard boundary.isOwn(url.origin) else {
                 let reason = "\(url.origin) is not the origin of this client, \(origin); create a client for it"
                 throw .invalidRequest(InvalidRequest(.url, reason))
             }
-            return url
+            return atAnyServer(url, of: endpoint)
         }
+    }
+
+    /// Returns the URL at the first server, if it is that of another one which has named itself: the next page of a
+    /// list may come from any, unless the endpoint names its server.
+    private func atAnyServer<Response>(_ url: HTTPURL, of endpoint: Endpoint<Response>) -> HTTPURL {
+        guard servers.addresses.count > 1, endpoint.options.server == nil else { return url }
+        return servers.ownURL(for: url) ?? url
     }
 
     /// What the client adds to the query of each call and may say who asks; `nil` for nothing. What a closure adds to

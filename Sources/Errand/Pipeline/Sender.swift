@@ -9,7 +9,7 @@ final class Sender: Sendable {
     private let features: TransportFeatures
     private let notice: Notice?
     let limiter: RateLimiter
-    let origin: Origin
+    let boundary: OriginBoundary
     let bodyLimit: Int
     let cleartext: CleartextRule
     private let longestPause: Duration
@@ -19,14 +19,15 @@ final class Sender: Sendable {
     private let secretNames: SecretNames?
 
     init(
-        transport: any Transport, limiter: RateLimiter, origin: Origin, bodyLimit: Int, cleartext: CleartextRule,
+        transport: any Transport, limiter: RateLimiter, boundary: OriginBoundary, bodyLimit: Int,
+        cleartext: CleartextRule,
         longestPause: Duration, notesStarts: Bool, secretNames: SecretNames?
     ) {
         self.transport = transport
         features = transport.features
         notice = transport.warning.map(Notice.shared)
         self.limiter = limiter
-        self.origin = origin
+        self.boundary = boundary
         self.bodyLimit = bodyLimit
         self.cleartext = cleartext
         self.longestPause = longestPause
@@ -48,7 +49,7 @@ final class Sender: Sendable {
                 guard observesStops else { return try await exchangeInChild(request, context, send) }
                 return try await exchange(request, context, send)
             }
-            noteAnswer(response, to: request, in: transmission, since: start)
+            noteAnswer(response, to: request, context, since: start)
             if notesStarts { transmission.noteAnswered(since: start) }
             return response
         } catch {
@@ -73,8 +74,9 @@ final class Sender: Sendable {
 
     @inline(never)
     private func noteAnswer(
-        _ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission, since start: Instant
+        _ response: HTTPResponse, to request: HTTPRequest, _ context: CallContext, since start: Instant
     ) {
+        let transmission = context.transmission
         transmission.settings.upload?.finish()
         // With these statuses a server has left the request to another, or asks for another token. With any other it
         // may have acted on the request.
@@ -86,7 +88,7 @@ final class Sender: Sendable {
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
                 after: start.duration(to: transmission.time.now), timings: response.timings))
-        applyPacing(of: response, to: request, in: transmission)
+        applyPacing(of: response, to: request, context)
     }
 
     @inline(never)
@@ -191,9 +193,11 @@ final class Sender: Sendable {
     }
 
     /// Pauses the limiter if the server asks for it. A redirect may lead to another origin, whose limits have nothing
-    /// to do with this client's limiter.
-    private func applyPacing(of response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
-        guard RetryAfterHeaders.canBe(in: response.headers), request.url.origin == origin else { return }
+    /// to do with this client's limiter. One of several servers that is not available pauses itself only.
+    private func applyPacing(of response: HTTPResponse, to request: HTTPRequest, _ context: CallContext) {
+        guard RetryAfterHeaders.canBe(in: response.headers), boundary.isOwn(request.url.origin) else { return }
+        if response.status == 503, context.way?.canPause == true { return }
+        let transmission = context.transmission
         let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
         guard let pause = pacing.pause else { return }

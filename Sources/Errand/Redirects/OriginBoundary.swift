@@ -6,18 +6,22 @@
 final class OriginBoundary: Sendable {
     /// The origin of the client.
     let own: Origin
-    /// The origins that the program trusts like the client's own.
+    /// The origins of the client's other servers.
+    private let servers: Set<Origin>
+    /// The origins that the program trusts like the client's own, with those.
     private let trusted: Set<Origin>
     private let secretNames: SecretNames
     /// The key that the client adds to each query; `nil` if there is none.
     private let queryKey: (name: String, value: String)?
 
     init(
-        _ own: Origin, trusting trusted: Set<Origin> = [], secretNames: SecretNames = .standard,
+        _ own: Origin, servers: Set<Origin> = [], trusting trusted: Set<Origin> = [],
+        secretNames: SecretNames = .standard,
         queryKey: (name: String, value: String)? = nil
     ) {
         self.own = own
-        self.trusted = trusted.subtracting([own])
+        self.servers = servers.subtracting([own])
+        self.trusted = trusted.union(servers).subtracting([own])
         self.secretNames = secretNames
         self.queryKey = queryKey
     }
@@ -35,6 +39,9 @@ final class OriginBoundary: Sendable {
     func contains(_ origin: Origin) -> Bool {
         origin == own || !trusted.isEmpty && trusted.contains(origin)
     }
+
+    /// Whether that is the origin of one of the client's servers.
+    func isOwn(_ origin: Origin) -> Bool { origin == own || !servers.isEmpty && servers.contains(origin) }
 
     /// Whether a request on the way from one origin to the other is still at home, or stays where it is.
     func connects(_ old: Origin, _ new: Origin) -> Bool {

@@ -108,13 +108,15 @@ struct Retry: Layer {
         else { return nil }
         let (policy, number) = (transmission.rules.retry, transmission.attempts)
         let isSafe = request.isRepeatable
+        // Another server has not failed, and is asked without a pause.
+        let goesOn = transmission.servers.goesOn
         let reason: ClientEvent.RetryReason
         let verdict: RetryPolicy.Verdict
         var wait = Duration.zero
         // Computed once, so that a closure sees the pause that the policy would make.
         var usual: Duration?
         func usualPause() -> Duration {
-            let pause = usual ?? transmission.usualPause(after: number, atLeast: wait)
+            let pause = usual ?? (goesOn ? .zero : transmission.usualPause(after: number, atLeast: wait))
             usual = pause
             return pause
         }
@@ -122,17 +124,21 @@ struct Retry: Layer {
         case .success(let response):
             guard isSafe else { return nil }
             // A `Retry-After` of zero, or with a date that has passed by our clock, does not switch the backoff off.
-            wait = RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
-            verdict = policy.verdict(on: response, attempt: number, pause: usualPause)
+            wait =
+                goesOn
+                ? .zero : RetryAfterHeaders.retryAfter(in: response.headers, date: transmission.time.date) ?? .zero
+            let isTransient = policy.isTransient(response) || goesOn && HTTPStatus.meansUnreachable(response.status)
+            verdict = policy.verdict(on: response, isTransient, attempt: number, pause: usualPause)
             reason = .status(response.status)
         case .failure(let error):
-            guard error.isWorthRetrying, isSafe || !transmission.mayHaveActed else { return nil }
+            guard error.isWorthRetrying || goesOn, isSafe || !transmission.mayHaveActed else { return nil }
             verdict = policy.verdict(on: error, attempt: number, pause: usualPause)
             reason = .failure(error)
         }
         guard case .isRepeated(let own) = verdict, own != nil || wait <= policy.maximumRetryAfter,
-            let pause = transmission.pause(after: number, atLeast: wait, exactly: own ?? usual),
-            let paid = outcome.wasTurnedAway ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
+            let pause = transmission.pause(
+                after: number, atLeast: wait, exactly: own ?? usual ?? (goesOn ? .zero : nil)),
+            let paid = outcome.wasTurnedAway || goesOn ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)
     }
@@ -141,9 +147,8 @@ struct Retry: Layer {
 extension RetryPolicy {
     /// Returns whether the attempt with that response is repeated, and after which pause, if that is safe.
     fileprivate func verdict(
-        on response: HTTPResponse, attempt number: Int, pause: () -> Duration
+        on response: HTTPResponse, _ isTransient: Bool, attempt number: Int, pause: () -> Duration
     ) -> Verdict {
-        let isTransient = isTransient(response)
         guard number < attempts, let condition = condition.value else {
             return isTransient ? .isRepeated(after: nil) : .isFinal
         }

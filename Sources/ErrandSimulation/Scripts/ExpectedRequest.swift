@@ -4,7 +4,7 @@ import Errand
 struct ExpectedRequest: Sendable {
     /// The method; `nil` for any.
     let method: HTTPMethod?
-    /// The text of the script: a path, a path and a query, a whole URL, or `*`.
+    /// The text of the script: a path, a path and a query, a whole URL, or `*`, alone or as the path of a URL.
     private let pattern: String
     /// The scheme, the host and the port; `nil` for any.
     private let origin: Origin?
@@ -28,7 +28,7 @@ struct ExpectedRequest: Sendable {
         let url = pattern.contains("://") ? try? HTTPURL(pattern) : nil
         origin = url?.origin
         let parts = (url?.target ?? pattern).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        path = pattern == "*" ? nil : parts.first.map(String.init) ?? ""
+        path = pattern == "*" || url?.path == "/*" ? nil : parts.first.map(String.init) ?? ""
         query = parts.count > 1 ? Fields(query: parts[1]) : nil
     }
 

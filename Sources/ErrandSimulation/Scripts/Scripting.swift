@@ -5,7 +5,8 @@ extension ScriptedTransport {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: A path, a path with a query, a whole URL, or `*` for any path. Without a query, it accepts any.
+    ///   - path: A path, a path with a query, a whole URL, or `*` for any path; `https://api.example.com/*` is any path
+    ///     of that server. Without a query, it accepts any.
     ///   - headers: Headers that the request must have, among others.
     ///   - body: The body that the request must have; `nil` for any.
     ///   - queryOrderMatters: Whether the parameters of the query must come in the order of `path`.
@@ -28,7 +29,8 @@ extension ScriptedTransport {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: A path, a path with a query, a whole URL, or `*` for any path. Without a query, it accepts any.
+    ///   - path: A path, a path with a query, a whole URL, or `*` for any path; `https://api.example.com/*` is any path
+    ///     of that server. Without a query, it accepts any.
     ///   - headers: Headers that the request must have, among others.
     ///   - body: The body that the request must have; `nil` for any.
     ///   - queryOrderMatters: Whether the parameters of the query must come in the order of `path`.
@@ -50,7 +52,8 @@ extension ScriptedTransport {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: A path, a path with a query, a whole URL, or `*` for any path. Without a query, it accepts any.
+    ///   - path: A path, a path with a query, a whole URL, or `*` for any path; `https://api.example.com/*` is any path
+    ///     of that server. Without a query, it accepts any.
     ///   - headers: Headers that the request must have, among others.
     ///   - body: The body that the request must have; `nil` for any.
     ///   - queryOrderMatters: Whether the parameters of the query must come in the order of `path`.

@@ -110,7 +110,7 @@ struct ErrorSentenceTests {
             let sentence = ArchiveError(kind, Self.detail).sentence
             seen[sentence.key] = sentence
         }
-        #expect(Set(seen.keys) == Set(ErrorSentence.allKeys) && ErrorSentence.allKeys.count == 69)
+        #expect(Set(seen.keys) == Set(ErrorSentence.allKeys) && ErrorSentence.allKeys.count == 70)
         for language in ["en", "de"] {
             #expect(Set(seen.values.map { $0.text(in: language) }).count == seen.count)
         }

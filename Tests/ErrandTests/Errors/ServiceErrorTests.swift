@@ -191,7 +191,8 @@ struct ServiceErrorTests {
         arguments: TransportFailure.Kind.allCases)
     func kinds(kind: TransportFailure.Kind) {
         let transient: Set<TransportFailure.Kind> = [
-            .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .storage,
+            .dns, .refused, .unreachable, .reset, .tls, .proxy, .truncated, .outOfResources, .overloaded,
+            .circuitOpen, .storage,
         ]
         let ambiguous: Set<TransportFailure.Kind> = [
             .reset, .truncated, .malformed, .tooLarge, .file, .digestMismatch, .requestBody, .middleware, .other,
