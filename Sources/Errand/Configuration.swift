@@ -96,8 +96,10 @@ public struct Configuration: Sendable {
     public var concurrency = ConcurrencyLimit.none
     /// How the client uses its servers, if it has several; by default the first that is not set aside.
     public var servers = ServerRules()
-    /// When the client stops to ask a server that fails, for a while; never by default.
+    /// When the client stops asking a server that fails, for a while; never by default.
     public var breaker = CircuitBreaker.none
+    /// When the client sends a request a second time because the response is late; never by default.
+    public var hedging = HedgingPolicy.none
 
     /// The encoder of request bodies; by default a `JSONEncoder` with sorted keys, so that equal values have equal
     /// bodies.
@@ -178,7 +180,7 @@ public struct Configuration: Sendable {
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
-        if let problem = concurrency.problem ?? servers.problem ?? breaker.problem { return problem }
+        if let problem = concurrency.problem ?? servers.problem ?? breaker.problem ?? hedging.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
             return "a negative longest pause of \(pause); use zero to ignore the pauses that a server requests"

@@ -26,7 +26,7 @@ public struct Reply<Value: Sendable>: Sendable {
     ) {
         response.body = .empty
         self.value = value
-        self.url = response.redirectedTo ?? response.provenance.sentTo ?? url
+        self.url = response.source ?? url
         self.response = response
         self.attempts = attempts
         self.duration = duration

@@ -59,6 +59,11 @@ struct DefaultsCheck {
         let breaker = CircuitBreaker.opening(at: 0.5, ofAtLeast: 20, within: .seconds(30), for: .seconds(10))
         #expect(configuration.breaker == .none && breaker == .standard)
         #expect(try Self.row("``Configuration/breaker``").contains("half of at least 20 within 30 s, for 10 s"))
+        #expect(
+            configuration.hedging == .none
+                && .after(.percentile(95)) == HedgingPolicy.after(.percentile(95), budget: 0.05))
+        #expect(
+            try Self.row("``Configuration/hedging``").contains("| none | 10 second requests are free, one more for 20"))
         #expect(configuration.longestServerPause == .seconds(3600))
         #expect(try Self.row("``Configuration/longestServerPause``").contains("| 1 hour |"))
         #expect(configuration.responseByteLimit == 64 << 20)
@@ -183,6 +188,13 @@ extension DefaultsCheck {
             "package static let largestRecord = 512 << 10"),
         Limit(
             "``Configuration/servers``", "at most 64", "Errand/Servers/ServerList.swift", "static let most = 64"),
+        Limit("``Configuration/hedging``", "| 10 ", "Errand/Servers/Hedges.swift", "static let most = 10.0"),
+        Limit(
+            "``Configuration/hedging``", "1,000 endpoints", "Errand/Servers/Hedges.swift",
+            "static let mostEndpoints = 1000"),
+        Limit(
+            "``Configuration/hedging``", "20 responses", "Errand/Servers/Hedges.swift",
+            "static let leastResponses = 20"),
         Limit(
             "a server that is set aside", "10 s", "Errand/Servers/ServerHealth.swift",
             "var pause = Duration.seconds(10)"),

@@ -34,6 +34,15 @@ struct SeveralServersSamples {
             }
             return client
         }
+        func hedging() -> APIClient {
+            let client = APIClient(.servers("https://eu.example.com", "https://us.example.com")) {
+                $0.hedging = .after(.percentile(95))
+            }
+            return client
+        }
+        #expect(hedging().configuration.hedging == .after(.percentile(95)))
+        let fixed = HedgingPolicy.after(.fixed(.milliseconds(200)))
+        #expect(fixed.description == "after 200 ms, for at most 0.05 of the successes")
         func documented() -> APIClient {
             let client = APIClient(.servers("https://api.example.com/v1", "https://backup.example.net/v1")) {
                 $0.servers.choice = .inOrder(returningAfter: .seconds(600))
@@ -84,7 +93,7 @@ struct SeveralServersSamples {
             do {
                 titles = try await client.run(Endpoint<[String]>.get("for-you").deadline(.milliseconds(800)))
             } catch .transport(let failure) where failure.kind == .circuitOpen {
-                print("not asked for \(failure.retryAfter ?? .zero)")
+                print("try again in \(failure.retryAfter ?? .zero)")
             } catch {
                 print(error)
             }
@@ -104,12 +113,12 @@ struct SeveralServersSamples {
         guard case .transport(let failure) = error else { throw try #require(error) }
         #expect(failure.kind == .circuitOpen && network.sent.count == 20)
         let line = client.servers.snapshot.map { "\($0)" }.first
-        #expect(line?.hasPrefix("https://recommendations.internal.example: not asked for ") == true)
+        #expect(line?.hasPrefix("https://recommendations.internal.example: not to be asked for another ") == true)
     }
 
     private func show(_ client: APIClient) {
         for server in client.servers.snapshot {
-            print(server)  // https://api.example.com/v1: set aside for 9.4 s
+            print(server)  // https://api.example.com/v1: set aside for another 9.4 s
         }
         for server in client.servers.snapshot { print(server) }
     }

@@ -302,7 +302,8 @@ struct CacheLayer: Layer {
     @inline(never)
     private func keep(_ response: HTTPResponse, _ exchange: CacheExchange, _ finding: Finding) async -> CacheStatus {
         cache.count(.miss)
-        guard finding.inquiry.allowsStoring else {
+        // What another server would have answered is not known.
+        guard finding.inquiry.allowsStoring, !response.provenance.leadsToServer else {
             await removeContradicted(by: response, finding)
             return CacheStatus(.miss, reason: .bypassed)
         }

@@ -10,6 +10,10 @@ public struct CallContext: Sendable {
     var isUrgent = false
     /// Whether the request follows a redirect.
     var isRedirected = false
+    /// Whether one of the client's servers has redirected it to another.
+    var isBound = false
+    /// Whether it is sent a second time because the first response is late: then it waits for nothing.
+    var isHedge = false
     /// The token that the call has waited for before this send; `nil` if it has not waited.
     var awaited: AwaitedToken?
     /// The permit of this send.
@@ -53,6 +57,10 @@ public struct CallContext: Sendable {
 protocol SendWay: AnyObject, Sendable {
     /// Leads the request to its server, when it has its permit. Throws if none may be asked.
     func point(_ request: inout HTTPRequest) throws(ServiceError)
+    /// Notes that the request is given to the transport.
+    func noteSent(_ request: HTTPRequest)
+    /// Notes that the head of the response has arrived.
+    func noteHead(at instant: Instant)
     /// Whether a pause that its server asks for stops only that one, because there are others.
     var canPause: Bool { get }
 }

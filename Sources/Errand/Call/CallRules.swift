@@ -26,7 +26,7 @@ public struct CallRules: Sendable {
     var limiter: RateLimiter?
     /// How the call uses the cache.
     var cache = CacheRules()
-    /// Whether the call neither waits for others nor counts for them.
+    /// Whether the call neither waits for others nor counts toward the limit.
     var ignoresConcurrency = false
     /// The base URL of the server that the call goes to; `nil` for any.
     var server: String?

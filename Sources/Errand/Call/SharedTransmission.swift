@@ -52,7 +52,7 @@ final class SharedTransmission: Sendable {
     /// Waits for the response, for the call that began the transmission and joined it: its own is replaced. The call
     /// leaves when the wait ends, in whatever way.
     func response(inPlaceOf own: Transmission) async throws(ServiceError) -> HTTPResponse {
-        defer { leave() }
+        defer { leave(own) }
         own.follow(transmission)
         return try await own.run { (scope: CallScope) async throws(ServiceError) in
             try await response.value(in: scope)
@@ -61,7 +61,7 @@ final class SharedTransmission: Sendable {
 
     /// The same for any other call. Returns `nil` if the response is not for it: then the call sends its own request.
     func responseForOthers(inPlaceOf own: Transmission) async throws(ServiceError) -> HTTPResponse? {
-        defer { leave() }
+        defer { leave(own) }
         own.follow(transmission)
         let response = try await own.run { (scope: CallScope) async throws(ServiceError) in
             try await joined.value(in: scope)
@@ -95,7 +95,8 @@ final class SharedTransmission: Sendable {
         }
     }
 
-    private func leave() {
+    /// Leaves it. The last call stops it, for its own reason: a deadline speaks against a server.
+    private func leave(_ own: Transmission) {
         let isLast = state.withLock { state in
             state.calls -= 1
             guard state.calls == 0, !finishesAlone else { return false }
@@ -103,7 +104,7 @@ final class SharedTransmission: Sendable {
             return true
         }
         // After its end, this does nothing.
-        if isLast { transmission.stop(.cancelled) }
+        if isLast { transmission.stop(own.scope.isOutOfTime ? transmission.timedOut(.deadline) : .cancelled) }
     }
 }
 

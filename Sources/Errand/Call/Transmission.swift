@@ -104,7 +104,10 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Begins an attempt.
     func beginAttempt() {
-        record.withLock { $0.attempts += 1 }
+        record.withLock { record in
+            record.attempts += 1
+            record.servers.goesOn = false
+        }
     }
 
     /// Sets the number of attempts to zero. Returns what it was.
@@ -148,6 +151,9 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.mayHaveActed = true }
     }
 
+    /// Records which of two requests that were sent for one has brought the response.
+    func noteAnswered(_ request: HTTPRequest) { record.withLock { $0.sent = request } }
+
     /// The origin that the last request was sent to; `nil` if none was sent.
     var server: Origin? { read { $0.sent?.url.origin } }
 
@@ -190,7 +196,7 @@ final class Transmission: Interruptible, PhaseReporter {
     var servers: ServerMemory { record.withLock { $0.servers } }
 
     /// Records the server to which the next request goes.
-    func noteServer(_ index: Int) { record.withLock { ($0.servers.last, $0.servers.goesOn) = (index, false) } }
+    func noteServer(_ index: Int) { record.withLock { $0.servers.last = index } }
 
     /// Records the servers that have failed, and whether the next attempt goes to another one at once.
     func noteFailed(_ servers: Set<Int>, goesOn: Bool) {

@@ -156,10 +156,13 @@ extension APIClient {
             let files = BodyFiles(lookingAt: endpoint.body?.files ?? [])
             let request = try pipeline.builder.request(for: endpoint, key: rules.idempotencyKey, files: files)
             try request.checkCleartext(by: configuration.cleartext, isSigned: configuration.signs(rules))
+            let server = pipeline.serverOutlook(for: request, rules: rules, at: configuration.time.now)
+            var sent = request
+            if let server { sent.url = server.url }
             return Explanation(
-                request: request, body: endpoint.body, rules: rules, configuration: configuration,
+                request: sent, body: endpoint.body, rules: rules, configuration: configuration,
                 cache: pipeline.cacheOutlook(for: request, rules: rules),
-                server: pipeline.serverOutlook(for: request, rules: rules, at: configuration.time.now),
+                server: server?.text,
                 digests: endpoint.options.digests
             ).text
         } catch {

@@ -77,7 +77,7 @@ public struct CallOptions: Sendable {
     public var permits = 1
     /// The rate limiter of the call; `nil` by default: that of the client. See ``Endpoint/limiter(_:)``.
     public var limiter: RateLimiter?
-    /// Whether the call neither waits for others nor counts for them; `false` by default. See
+    /// Whether the call neither waits for others nor counts toward the limit; `false` by default. See
     /// ``Endpoint/ignoringConcurrency()``.
     public var ignoresConcurrency = false
     /// The base URL of the server that the call goes to; `nil` by default: any of the client's. See
@@ -177,8 +177,8 @@ extension Endpoint {
     ///     let client = APIClient(.servers("https://api.example.com", "https://media.example.com"))
     ///     let image = try await client.run(Endpoint<Data>.get("images/\(id)").server("https://media.example.com"))
     ///
-    /// A server that is not in the client's list makes the call fail with `.invalidRequest`. A stored response belongs
-    /// to the calls that name the same server.
+    /// A server that is not in the client's list makes the call fail with `.invalidRequest`. Responses to calls that
+    /// name a server are stored separately.
     ///
     /// - Parameter baseURL: The base URL, as in the list.
     public func server(_ baseURL: String) -> Self {

@@ -18,6 +18,32 @@
 public struct EndpointPath: Sendable, Hashable {
     private(set) var text = ""
     private(set) var problem: String?
+    /// Which of the first 64 segments have an interpolated value, one bit each.
+    private var values: UInt64 = 0
+
+    /// Returns whether the paths are sent alike.
+    public static func == (left: EndpointPath, right: EndpointPath) -> Bool {
+        left.text == right.text && left.problem == right.problem
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+        hasher.combine(problem)
+    }
+
+    /// Hashes the path without its interpolated values, which calls of the same endpoint have in different forms.
+    func hashPattern(into hasher: inout Hasher) {
+        for (index, segment) in text.split(separator: "/").enumerated() {
+            hasher.combine(index < 64 && values & 1 << index != 0 ? "" : segment)
+        }
+    }
+
+    /// Notes that the last segment has an interpolated value.
+    private mutating func noteValue() {
+        let index = text.utf8.split(separator: UInt8(ascii: "/")).count - 1
+        if (0..<64).contains(index) { values |= 1 << index }
+    }
 
     /// Creates a path from segments, each of which is escaped.
     public init(segments: [String]) {
@@ -68,6 +94,8 @@ public struct EndpointPath: Sendable, Hashable {
     private mutating func append(path: EndpointPath) {
         if let problem = path.problem { return fail(problem) }
         guard !path.text.isEmpty else { return failOnEmptyValue() }
+        let count = text.utf8.split(separator: UInt8(ascii: "/")).count
+        if count < 64 { values |= path.values << count }
         text += text.hasSuffix("/") && path.text.hasPrefix("/") ? path.text.dropFirst() : path.text[...]
     }
 
@@ -81,6 +109,7 @@ public struct EndpointPath: Sendable, Hashable {
         text +=
             segment == "." || segment == ".."
             ? segment.replacing(".", with: "%2E") : PercentEncoding.segment.encode(segment)
+        noteValue()
     }
 
     private mutating func finish() {

@@ -103,7 +103,7 @@ extension TransportFailure.Kind {
         case .unavailable: "There is no transport"
         case .outOfResources: "The system has no resources left for another connection"
         case .overloaded: "Too many requests wait already"
-        case .circuitOpen: "The server is not asked at the moment"
+        case .circuitOpen: "The client does not ask the server at the moment"
         case .storage: "The saved session cannot be used now"
         case .file: "A file on this device cannot be used"
         case .digestMismatch: "The downloaded file does not match its digest"

@@ -39,11 +39,14 @@ public struct ClientEvent: Sendable, Hashable {
         /// The number of the transport's threads has changed: how many requests each of them has. A ``CurlTransport``
         /// reports it once for each change, with the next call of a client that has listeners.
         case threads([Int])
-        /// The server with that base URL has failed, and is not asked for that long, or until no other is left.
+        /// The server with that base URL has failed or asked for a pause, and is not asked for that long.
         case serverSetAside(String, for: Duration)
-        /// The server with that base URL has failed too often, and calls do not ask it for that long. See
-        /// ``CircuitBreaker``.
+        /// The server with that base URL is not asked for that long, and calls that can go to no other fail. Its
+        /// ``CircuitBreaker`` has opened, or it was the last of several and has failed twenty times in a row.
         case breakerOpened(String, for: Duration)
+        /// The response was late, so the request was sent a second time, to the server with that base URL. See
+        /// ``HedgingPolicy``.
+        case hedged(String)
         /// The server with that base URL, which was set aside or whose breaker was open, has answered.
         case serverReturned(String)
         /// The call ended with a value.

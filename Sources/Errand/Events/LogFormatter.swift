@@ -40,6 +40,7 @@ public struct LogFormatter: Sendable {
         case .warned(let text): "warning: \(text)"
         case .serverSetAside(let server, let pause): "\(server) is set aside for \(pause.displayText)"
         case .breakerOpened(let server, let pause): "the breaker of \(server) opens for \(pause.displayText)"
+        case .hedged(let server): "sent a second time, to \(server), because the response is late"
         case .serverReturned(let server): "\(server) is in use again"
         case .threads(let requests): "threads of the transport, by their requests: \(requests)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"

@@ -22,6 +22,9 @@ public struct HTTPResponse: Sendable {
         set { provenance.redirectedTo = newValue }
     }
 
+    /// The URL that the response came from; `nil` if it is that of the request.
+    var source: HTTPURL? { provenance.redirectedTo ?? provenance.sentTo }
+
     /// The timings of the exchange; `nil` if the transport does not report them.
     public var timings: Timings? {
         get { provenance.timings }
@@ -39,6 +42,8 @@ extension HTTPResponse {
         var redirectedTo: HTTPURL?
         /// The URL of the response, if it came from another server than the client's first; otherwise `nil`.
         var sentTo: HTTPURL?
+        /// Whether it redirects from one of the client's servers to another.
+        var leadsToServer = false
         /// Whether a redirect led to another origin, so that the last request went without its credentials.
         var hasLeftOrigin = false
         /// The access token in the request's signature; `nil` if the request was not signed. Without a cache, only a

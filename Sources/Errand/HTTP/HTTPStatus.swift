@@ -6,11 +6,8 @@ enum HTTPStatus {
     /// Returns whether a later response may have another status.
     static func isTransient(_ status: Int) -> Bool { transient.contains(status) }
 
-    /// Returns whether a gateway says with it that it cannot reach the server behind it: the registered statuses, and
-    /// those of a large one.
-    static func meansUnreachable(_ status: Int) -> Bool {
-        status == 502 || status == 504 || (520...527).contains(status)
-    }
+    /// Returns whether a large gateway says with it that it cannot reach the server behind it.
+    static func meansUnreachable(_ status: Int) -> Bool { (520...527).contains(status) }
 
     /// Returns the name of a status.
     static func reason(_ status: Int) -> String {

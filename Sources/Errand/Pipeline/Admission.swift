@@ -130,6 +130,10 @@ struct Admission: Layer {
     @inline(never)
     private func takePermit(for context: inout CallContext) async throws(ServiceError) {
         let own = context.transmission.rules.limiter
+        if context.isHedge {
+            context.permit = try (own ?? limiter).permitAtOnce(for: context.transmission)
+            return
+        }
         context.permit = try await (own ?? limiter).permit(
             for: context.transmission, isUrgent: context.isUrgent, explaining: own == nil ? limitNotice : nil)
     }
@@ -153,6 +157,7 @@ struct Admission: Layer {
                 return signer.prover
             }
             context.permit?.giveBack()
+            if context.isHedge { throw .cancelled }
             try await waitForToken(of: session, from: tokens, &context)
         }
     }
@@ -206,6 +211,13 @@ extension RateLimiter {
             try await take(cost: cost, isUrgent: isUrgent, before: transmission.deadline, in: scope)
         }
         return permit(for: grant, cost: cost, of: transmission)
+    }
+
+    /// Returns a permit that is there. Throws if there is none.
+    func permitAtOnce(for transmission: Transmission) throws(ServiceError) -> Permit {
+        let cost = transmission.rules.permits
+        guard let taken = try takeAtOnce(cost: cost, isUrgent: false) else { throw .cancelled }
+        return Permit(of: self, cost: cost, taken: taken, before: transmission.deadline)
     }
 
     @inline(never)

@@ -25,14 +25,14 @@ struct ConcurrencyGate: Layer {
         }
 
         /// Takes a place, or one in the queue.
-        func take(before deadline: Instant) -> Entry {
+        func take(before deadline: Instant, orWait mayWait: Bool) -> Entry {
             state.withLock { state in
                 // Whoever comes now is behind those that wait.
                 if state.taken < most, state.line.count == 0 {
                     state.taken += 1
                     return .taken
                 }
-                guard state.line.count < queue else { return .full }
+                guard mayWait, state.line.count < queue else { return .full }
                 return .waiting(state.line.join(cost: 1, isUrgent: false, deadline: deadline))
             }
         }
@@ -77,15 +77,15 @@ struct ConcurrencyGate: Layer {
         if transmission.rules.ignoresConcurrency || transmission.settings.isRefreshCall {
             return try await next(request, context)
         }
-        try await enter(transmission)
+        try await enter(transmission, orWait: !context.isHedge)
         defer { places.giveBack() }
         return try await next(request, context)
     }
 
     @inline(never)
-    private func enter(_ transmission: Transmission) async throws(ServiceError) {
+    private func enter(_ transmission: Transmission, orWait mayWait: Bool) async throws(ServiceError) {
         let waiter: WaitingLine.Waiter
-        switch places.take(before: transmission.deadline) {
+        switch places.take(before: transmission.deadline, orWait: mayWait) {
         case .taken: return
         case .waiting(let place): waiter = place
         case .full: throw .overloaded(queue: places.queue)

@@ -35,7 +35,7 @@ import Foundation
 final class Pipeline: Sendable {
     let builder: RequestBuilder
     let session: SessionLayer
-    /// What is known about the servers; `nil` if there is nothing to know, with one server and no breaker.
+    /// What is known about the servers; `nil` if there is nothing to know, with one server, no breaker and no hedging.
     let servers: ServerPool?
     /// The layer of the cache; `nil` if there is none.
     private let cache: CacheLayer?
@@ -118,7 +118,7 @@ final class Pipeline: Sendable {
     }
 
     /// Says to which of several servers a request would go now; `nil` if there is nothing to choose.
-    func serverOutlook(for request: HTTPRequest, rules: CallRules, at now: Instant) -> String? {
+    func serverOutlook(for request: HTTPRequest, rules: CallRules, at now: Instant) -> (text: String, url: HTTPURL)? {
         servers?.outlook(for: request, isNamed: rules.server != nil, at: now)
     }
 
@@ -206,7 +206,8 @@ private struct MiddlewareLayer: Layer {
 extension ServerList {
     /// Returns what keeps what is known about the servers; `nil` if there is nothing to know.
     fileprivate func pool(_ configuration: Configuration) -> ServerPool? {
-        guard addresses.count > 1 || configuration.breaker.limits != nil else { return nil }
-        return ServerPool(self, rules: configuration.servers, breaker: configuration.breaker)
+        let (breaker, hedging) = (configuration.breaker, configuration.hedging)
+        guard addresses.count > 1 || breaker.limits != nil || hedging.limits != nil else { return nil }
+        return ServerPool(self, rules: configuration.servers, breaker: breaker, hedging: hedging)
     }
 }

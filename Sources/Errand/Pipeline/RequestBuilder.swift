@@ -107,7 +107,7 @@ final class RequestBuilder: Sendable {
             guard boundary.isOwn(url.origin) else {
                 throw .paging(PagingFault(.otherOrigin, url.origin.description))
             }
-            return atAnyServer(url, of: endpoint)
+            return try place(of: url, for: endpoint)
         case .url(let text):
             let server = try server(of: endpoint)
             let base = HTTPURL(
@@ -117,15 +117,21 @@ final class RequestBuilder: Sendable {
                 let reason = "\(url.origin) is not the origin of this client, \(origin); create a client for it"
                 throw .invalidRequest(InvalidRequest(.url, reason))
             }
-            return atAnyServer(url, of: endpoint)
+            return endpoint.options.server == nil ? url : try place(of: url, for: endpoint)
         }
     }
 
-    /// Returns the URL at the first server, if it is that of another one which has named itself: the next page of a
-    /// list may come from any, unless the endpoint names its server.
-    private func atAnyServer<Response>(_ url: HTTPURL, of endpoint: Endpoint<Response>) -> HTTPURL {
-        guard servers.addresses.count > 1, endpoint.options.server == nil else { return url }
-        return servers.ownURL(for: url) ?? url
+    /// Returns the URL at the first server, so that any may be asked, or at the server that the endpoint names.
+    private func place<Response>(of url: HTTPURL, for endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL {
+        guard servers.addresses.count > 1 else { return url }
+        let (own, server) = (servers.ownURL(for: url), try server(of: endpoint))
+        if let own, let index = servers.addresses.firstIndex(of: server), let url = servers.url(own, at: index) {
+            return url
+        }
+        guard endpoint.options.server == nil || url.origin == server.origin else {
+            throw .invalidRequest(InvalidRequest(.url, "\(url.origin) is not the server that the call names"))
+        }
+        return url
     }
 
     /// What the client adds to the query of each call and may say who asks; `nil` for nothing. What a closure adds to

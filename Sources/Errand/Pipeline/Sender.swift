@@ -49,6 +49,7 @@ final class Sender: Sendable {
                 guard observesStops else { return try await exchangeInChild(request, context, send) }
                 return try await exchange(request, context, send)
             }
+            if let way = context.way { way.noteHead(at: send.head ?? transmission.time.now) }
             noteAnswer(response, to: request, context, since: start)
             if notesStarts { transmission.noteAnswered(since: start) }
             return response
@@ -185,6 +186,7 @@ final class Sender: Sendable {
         if let notice { transmission.warn { notice.take() } }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: context.accessToken)
+        context.way?.noteSent(request)
         let countsUploads = features.contains(.countsUploads)
         if !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {
             request.body = upload.watching(body)
@@ -196,11 +198,10 @@ final class Sender: Sendable {
     /// to do with this client's limiter. One of several servers that is not available pauses itself only.
     private func applyPacing(of response: HTTPResponse, to request: HTTPRequest, _ context: CallContext) {
         guard RetryAfterHeaders.canBe(in: response.headers), boundary.isOwn(request.url.origin) else { return }
-        if response.status == 503, context.way?.canPause == true { return }
         let transmission = context.transmission
         let pacing = RetryAfterHeaders(of: response, date: transmission.time.date, ceiling: longestPause)
         if let asked = pacing.ignored { transmission.report(.ignoredPause(asked)) }
-        guard let pause = pacing.pause else { return }
+        guard let pause = pacing.pause, response.status != 503 || context.way?.canPause != true else { return }
         let end = transmission.time.now.advanced(by: pause)
         limiter(of: transmission).pauseForServer(until: end, isRefusal: response.isThrottled)
     }

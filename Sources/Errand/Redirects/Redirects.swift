@@ -28,13 +28,15 @@ struct Redirects: Layer {
         (hop.isUrgent, hop.isRedirected) = (true, true)
         var (current, visited) = (request, Set<String>())
         while response.isRedirect {
-            visited.insert(current.hop)
+            visited.insert(hop.key(of: current))
+            let source = response.source ?? current.url
+            hop.isBound = response.provenance.leadsToServer
             // Of what was sent, a server may repeat anything in the target.
             let redactor = context.transmission.redactor(secretNames)
             var following: HTTPRequest
             do throws(Unfollowed) {
-                following = try self.request(following: response, to: current, hiding: redactor)
-                guard !visited.contains(following.hop) else {
+                following = try self.request(following: response, to: current, at: source, hiding: redactor)
+                guard !visited.contains(hop.key(of: following)) else {
                     throw Unfollowed("it leads back to a URL that was already requested")
                 }
                 guard visited.count <= Self.limit else {
@@ -45,7 +47,7 @@ struct Redirects: Layer {
             }
             following.url = following.url.shown(by: redactor)
             let redirect = Redirect(
-                status: response.status, method: following.method, source: current.url, target: following.url,
+                status: response.status, method: following.method, source: source, target: following.url,
                 number: visited.count)
             guard context.rules.redirects.follows(redirect) else { return response }
             let reach = context.transmission.settings.eventIDReach
@@ -61,7 +63,8 @@ struct Redirects: Layer {
             current = following
             response = try await next(current, hop)
             var provenance = response.provenance
-            (provenance.redirectedTo, provenance.hasLeftOrigin) = (current.url, hop.hasLeftOrigin)
+            provenance.redirectedTo = provenance.sentTo ?? current.url
+            provenance.hasLeftOrigin = hop.hasLeftOrigin
             response.provenance = provenance
         }
         return response
@@ -71,7 +74,7 @@ struct Redirects: Layer {
     private static let eventID = "Last-Event-ID"
 
     private func request(
-        following response: HTTPResponse, to request: HTTPRequest, hiding redactor: Redactor
+        following response: HTTPResponse, to request: HTTPRequest, at source: HTTPURL, hiding redactor: Redactor
     ) throws(Unfollowed) -> HTTPRequest {
         guard let location = response.headers["Location"], !location.isEmpty else {
             throw Unfollowed("its Location header is missing or empty")
@@ -81,11 +84,11 @@ struct Redirects: Layer {
         }
         var following = request
         do throws(ServiceError) {
-            following.url = try request.url.resolving(location, hiding: redactor)
+            following.url = try source.resolving(location, hiding: redactor)
         } catch {
             throw Unfollowed(error.detail)
         }
-        if request.url.origin.scheme == "https", following.url.origin.scheme == "http" {
+        if source.origin.scheme == "https", following.url.origin.scheme == "http" {
             throw Unfollowed("it leads from https to plain http")
         }
         // Checked here and not only before the next send, where the error would say that nothing was sent.
@@ -138,9 +141,11 @@ private struct Unfollowed: Error {
     }
 }
 
-extension HTTPRequest {
-    /// The method and the URL, which identify a request of a redirect chain.
-    fileprivate var hop: String { "\(method) \(url.absoluteString)" }
+extension CallContext {
+    /// What identifies a request of a redirect chain. One for a server is another than one for any of them.
+    fileprivate func key(of request: HTTPRequest) -> String {
+        "\(request.method) \(request.url.absoluteString)\(isBound ? " at that server" : "")"
+    }
 }
 
 extension HTTPResponse {

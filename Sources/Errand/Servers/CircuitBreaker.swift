@@ -1,10 +1,10 @@
-/// When a client stops to ask a server that fails, for a while.
+/// When a client stops asking a server that fails, for a while.
 ///
 ///     $0.breaker = .standard
 ///
 /// While the breaker of a server is open, calls fail at once with `.transport`, of the kind `.circuitOpen`, and take no
-/// permit. After a pause, one request tries the server. It is for programs that have something else to do than to wait:
-/// a server with a fallback value, or a client with several servers. See <doc:SeveralServers>.
+/// permit. After a pause, one request checks whether it responds again. It is for programs that have something better
+/// to do than wait: a server with a fallback value, or a client with several servers. See <doc:SeveralServers>.
 public struct CircuitBreaker: Sendable, Hashable, CustomStringConvertible {
     struct Limits: Sendable, Hashable {
         let share: Double
@@ -22,7 +22,8 @@ public struct CircuitBreaker: Sendable, Hashable, CustomStringConvertible {
 
     /// Opens when that share of the requests has failed, of at least so many within that time.
     ///
-    /// The pause is for the first time; it is twice as long for the second in a row, and so on up to five minutes.
+    /// The pause is for the first time. It is twice as long for the second in a row, three times for the third, and so
+    /// on up to five minutes, or that pause if it is longer.
     public static func opening(
         at share: Double, ofAtLeast requests: Int, within window: Duration, for pause: Duration
     ) -> CircuitBreaker {

@@ -21,14 +21,14 @@ struct ServerHealth: Sendable, Hashable {
     enum Cause: Sendable, Hashable {
         /// It failed, and others were left.
         case failure
-        /// It was the last, and failed always.
+        /// It was the last, and kept failing.
         case failsAlways
         /// Its breaker has opened.
         case breaker
         /// It has asked for a pause.
         case pause
 
-        /// Whether it is not even asked when no other is left.
+        /// Whether it is not even asked by calls that can go to no other server.
         var isFinal: Bool { self == .failsAlways || self == .breaker }
     }
 
@@ -94,6 +94,19 @@ struct ServerHealth: Sendable, Hashable {
 
     var isInUse: Bool { standing == .inUse }
 
+    /// Why it is not in use; `nil` if it is.
+    var cause: Cause? {
+        switch standing {
+        case .inUse: nil
+        case .aside(_, _, let cause), .tried(_, let cause): cause
+        }
+    }
+
+    /// How long it is set aside; zero if it is not.
+    var pause: Duration {
+        if case .aside(let since, let until, _) = standing { since.duration(to: until) } else { .zero }
+    }
+
     /// Until when it is not asked; `nil` if it is in use or tried.
     var asideUntil: Instant? {
         if case .aside(_, let until, _) = standing { until } else { nil }
@@ -158,30 +171,35 @@ struct ServerHealth: Sendable, Hashable {
             window?.note(failed: true, at: now)
         }
         if case .tried(_, let cause) = standing, ticket.isTrial {
-            return setAside(for: nextPause(at: now, jitter, rules), cause == .pause ? .failure : cause, at: now)
+            let next = cause == .pause ? Cause.failure : cause
+            return setAside(for: nextPause(for: next, at: now, jitter, rules), next, at: now)
         }
         guard isInUse else { return nil }
         if let breaker = rules.breaker, let (sends, failures) = window?.counts(at: now), sends >= breaker.sends,
             Double(failures) >= breaker.share * Double(sends)
         {
-            return setAside(for: nextPause(at: now, jitter, rules), .breaker, at: now)
+            return setAside(for: nextPause(for: .breaker, at: now, jitter, rules), .breaker, at: now)
         }
         guard rules.hasOthers else { return nil }
         // One silence is enough, if it is not that of one slow request among others that are answered.
         let isSilent = sign != .refusal && lastSuccess.map { $0 <= ticket.began } ?? true
         guard isSilent || failuresInRow >= rules.failures else { return nil }
-        if !isLast { return setAside(for: nextPause(at: now, jitter, rules), .failure, at: now) }
+        if !isLast { return setAside(for: nextPause(for: .failure, at: now, jitter, rules), .failure, at: now) }
         isAiling = true
         guard failuresInRow >= rules.failuresOfLast else { return nil }
-        return setAside(for: nextPause(at: now, jitter, rules), .failsAlways, at: now)
+        return setAside(for: nextPause(for: .failsAlways, at: now, jitter, rules), .failsAlways, at: now)
     }
 
     /// Returns the next pause, which is longer each time, and begins anew after five good minutes.
-    private mutating func nextPause(at now: Instant, _ jitter: Double, _ rules: Rules) -> Duration {
+    private mutating func nextPause(
+        for cause: Cause, at now: Instant, _ jitter: Double, _ rules: Rules
+    ) -> Duration {
         if isInUse, let lastReturn, lastReturn.advanced(by: rules.longestPause) <= now { timesAside = 0 }
         timesAside += 1
-        let first = rules.breaker?.pause ?? rules.pause
-        let pause = timesAside < 1000 ? min(first * timesAside, rules.longestPause) : rules.longestPause
+        let first = cause == .breaker ? rules.breaker?.pause ?? rules.pause : rules.pause
+        // A longer pause of the user's own does not grow.
+        let longest = max(first, rules.longestPause)
+        let pause = timesAside < 1000 ? min(first * timesAside, longest) : longest
         return max(pause - pause / 10 * jitter, .nanoseconds(1))
     }
 

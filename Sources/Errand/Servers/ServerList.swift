@@ -39,8 +39,8 @@ struct ServerList: Sendable {
         var addresses: [Address] = []
         for text in baseURLs {
             let address = try Address(text)
-            if addresses.contains(address) {
-                throw .badSetting("the server \(HTTPSyntax.quoted(text)), which is in the list already")
+            if addresses.contains(where: { $0.origin == address.origin }) {
+                throw .badSetting("the server \(HTTPSyntax.quoted(text)), whose host and port are in the list already")
             }
             addresses.append(address)
         }
@@ -55,7 +55,7 @@ struct ServerList: Sendable {
 
     /// Returns the server to which that URL belongs; `nil` if it belongs to none.
     func index(of url: HTTPURL) -> Int? {
-        addresses.firstIndex { $0.remainder(of: url) != nil } ?? addresses.firstIndex { $0.origin == url.origin }
+        addresses.firstIndex { $0.origin == url.origin }
     }
 
     /// Returns the server with that base URL; `nil` if there is none.

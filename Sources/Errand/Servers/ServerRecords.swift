@@ -11,10 +11,12 @@ struct ServerRecords: Sendable, Hashable {
         var mayTry = true
     }
 
-    enum Decision: Sendable, Hashable {
-        case ask(Int, ServerHealth.Ticket)
-        /// None is asked before that instant; `nil` if it is tried now.
-        case none(Int, ServerHealth.Cause, until: Instant?)
+    /// Why no server is asked.
+    struct Refusal: Error, Hashable {
+        let index: Int
+        let cause: ServerHealth.Cause
+        /// When one is asked again; `nil` if a request tries it now.
+        let until: Instant?
     }
 
     private(set) var servers: [ServerHealth]
@@ -30,20 +32,13 @@ struct ServerRecords: Sendable, Hashable {
     }
 
     /// Chooses a server for a request, and begins that.
-    mutating func choose(for asker: Asker, at now: Instant) -> Decision {
-        switch look(for: asker, at: now) {
-        case .success(let index):
-            turn = index + 1
-            return .ask(index, servers[index].begin(at: now))
-        case .failure(let refusal):
-            return .none(refusal.index, refusal.cause, until: refusal.until)
+    mutating func choose(
+        for asker: Asker, at now: Instant
+    ) -> Result<(index: Int, ticket: ServerHealth.Ticket), Refusal> {
+        look(for: asker, at: now).map { index in
+            if asker.bound == nil { turn = index + 1 }
+            return (index, servers[index].begin(at: now))
         }
-    }
-
-    struct Refusal: Error, Hashable {
-        let index: Int
-        let cause: ServerHealth.Cause
-        let until: Instant?
     }
 
     /// Returns the server that a request would ask.
@@ -52,13 +47,13 @@ struct ServerRecords: Sendable, Hashable {
             return refusal(of: bound, at: now).map { .failure($0) } ?? .success(bound)
         }
         // The usual case.
-        if case .inOrder = choice, servers[0].isInUse, !servers[0].isAiling, !asker.failed.contains(0) {
+        if case .inOrder = choice, servers[0].isInUse, !isAiling(0), !asker.failed.contains(0) {
             return .success(0)
         }
         let order = order
         let fresh = order.filter { !asker.failed.contains($0) }
-        let usual = fresh.first { servers[$0].isInUse && !servers[$0].isAiling }
-        if asker.mayTry, let due = fresh.first(where: { isToBeTried($0, before: usual, at: now) }) {
+        let usual = fresh.first { servers[$0].isInUse && !isAiling($0) }
+        if let due = fresh.first(where: { isToBeTried($0, by: asker, before: usual, at: now) }) {
             return .success(due)
         }
         if let usual { return .success(usual) }
@@ -66,17 +61,20 @@ struct ServerRecords: Sendable, Hashable {
             let due = group.first { servers[$0].isDue(at: now) }
             if let found = due ?? group.first(where: { servers[$0].isInUse }) { return .success(found) }
         }
-        guard let last = order.lazy.compactMap({ refusal(of: $0, at: now) }).first else { return .success(order[0]) }
-        return .failure(Refusal(index: last.index, cause: last.cause, until: servers.compactMap(\.asideUntil).min()))
+        let until = servers.compactMap(\.asideUntil).min()
+        return .failure(Refusal(index: order[0], cause: servers[order[0]].cause ?? .failure, until: until))
     }
 
     /// Whether another server than those may be asked at once.
     func hasAnother(than failed: Set<Int>, at now: Instant) -> Bool {
         servers.indices.contains { index in
             !failed.contains(index) && (servers[index].isDue(at: now) || servers[index].isInUse)
-                && !servers[index].isAiling
+                && !isAiling(index)
         }
     }
+
+    /// Whether a server would be set aside if it were not the last.
+    private func isAiling(_ index: Int) -> Bool { servers[index].isAiling && isLast(index) }
 
     /// Whether no other server than that is in use.
     func isLast(_ index: Int) -> Bool {
@@ -103,11 +101,16 @@ struct ServerRecords: Sendable, Hashable {
         }
     }
 
-    /// Whether a request tries a server that was set aside, although another could be asked.
-    private func isToBeTried(_ index: Int, before usual: Int?, at now: Instant) -> Bool {
-        guard case .inOrder(let pause) = choice else { return servers[index].isDue(at: now) }
-        guard let usual else { return servers[index].isDue(at: now) }
-        return index < usual && servers[index].isDue(at: now, after: pause)
+    /// Whether a request tries a server that was set aside, although another could be asked: one that can be sent again
+    /// if the try fails or, when none has come for as long again, any.
+    private func isToBeTried(_ index: Int, by asker: Asker, before usual: Int?, at now: Instant) -> Bool {
+        var pause = Duration.zero
+        if case .inOrder(let returning) = choice, let usual {
+            guard index < usual else { return false }
+            pause = returning
+        }
+        guard servers[index].isDue(at: now, after: pause) else { return false }
+        return asker.mayTry || servers[index].isDue(at: now, after: max(pause, servers[index].pause) * 2)
     }
 
     /// Returns why a server is not asked, even if there is no other; `nil` if it is.

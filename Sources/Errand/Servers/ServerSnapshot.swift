@@ -4,11 +4,12 @@ public struct ServerSnapshot: Sendable, Hashable, CustomStringConvertible {
     @nonexhaustive public enum State: Sendable, Hashable {
         /// Calls ask it.
         case inUse
-        /// It has failed or asked for a pause, and is not asked for that long, unless no other is left.
+        /// It has failed or asked for a pause, and is not asked for that long.
         case setAside(for: Duration)
-        /// Its breaker is open, or it has failed always: it is not asked for that long.
+        /// Its breaker is open, or it was the last and keeps failing. It is not asked for that long, and if no other
+        /// server can be asked, calls fail immediately.
         case open(for: Duration)
-        /// One request tries whether it answers again.
+        /// One request checks whether it responds again.
         case tried
     }
 
@@ -18,7 +19,7 @@ public struct ServerSnapshot: Sendable, Hashable, CustomStringConvertible {
     public let state: State
     /// The number of the client's requests that it has now.
     public let active: Int
-    /// The number of failures since it has last answered.
+    /// The number of failures since it last responded.
     public let failuresInRow: Int
 
     init(_ address: ServerList.Address, _ health: ServerHealth, at now: Instant) {
@@ -39,10 +40,10 @@ public struct ServerSnapshot: Sendable, Hashable, CustomStringConvertible {
     /// The server and its state in words.
     public var description: String {
         switch state {
-        case .inUse: "\(baseURL): in use, \(active) requests"
-        case .setAside(let pause): "\(baseURL): set aside for \(pause.displayText)"
-        case .open(let pause): "\(baseURL): not asked for \(pause.displayText)"
-        case .tried: "\(baseURL): tried by a request"
+        case .inUse: "\(baseURL): in use, with \(active) \(active == 1 ? "request" : "requests")"
+        case .setAside(let pause): "\(baseURL): set aside for another \(pause.displayText)"
+        case .open(let pause): "\(baseURL): not to be asked for another \(pause.displayText)"
+        case .tried: "\(baseURL): checked by a request"
         }
     }
 }
@@ -63,16 +64,18 @@ extension ServerPool {
         zip(list.addresses, read(\.servers)).map { ServerSnapshot($0, $1, at: now) }
     }
 
-    /// Says which server a request would ask, and why no other.
-    func outlook(for request: HTTPRequest, isNamed: Bool, at now: Instant) -> String {
+    /// Says which server a request would ask, and why no other, and returns the URL there.
+    func outlook(for request: HTTPRequest, isNamed: Bool, at now: Instant) -> (text: String, url: HTTPURL) {
         let servers = snapshot(at: now)
         let index = list.index(of: request.url)
         let isBound = isNamed || index != 0 || list.first.remainder(of: request.url) == nil
         let notes = servers.filter { $0.state != .inUse }.map(\.description)
         let end = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
         switch read({ $0.look(for: ServerRecords.Asker(bound: isBound ? index : nil), at: now) }) {
-        case .success(let index): return servers[index].baseURL + (isBound ? ", and no other" : "") + end
-        case .failure: return "none" + end
+        case .success(let index):
+            let text = servers[index].baseURL + (isBound ? ", and no other" : "") + end
+            return (text, list.url(request.url, at: index) ?? request.url)
+        case .failure: return ("none" + end, request.url)
         }
     }
 }

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// Chooses the server of each send, and learns from its end. While no server may be asked, a send fails before it
 /// waits for anything.
 ///
@@ -19,26 +13,25 @@ struct Servers: Layer {
         -> HTTPResponse
     {
         guard let way = try way(of: request, context) else { return try await next(request, context) }
+        if let delay = hedgeDelay(of: request, context) {
+            return try await hedged(request, context, on: way, after: delay, next: next)
+        }
         do throws(ServiceError) {
-            return way.end(try await next(request, entering(context, on: way)), longestPause: longestPause)
+            let response = way.end(try await next(request, context.entering(way)))
+            noteLatency(on: way, context)
+            return response
         } catch {
             way.end(error)
             throw error
         }
     }
 
-    @inline(never)
-    private func entering(_ context: CallContext, on way: ServerWay) -> CallContext {
-        var context = context
-        context.way = way
-        return context
-    }
-
     /// Returns the way of a request to its server; `nil` if it goes elsewhere. Throws if none may be asked.
     @inline(never)
     private func way(of request: HTTPRequest, _ context: CallContext) throws(ServiceError) -> ServerWay? {
         guard let asker = asker(of: request, context) else { return nil }
-        let way = ServerWay(pool: pool, transmission: context.transmission, asker: asker, request: request)
+        let way = ServerWay(
+            pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause)
         try way.check()
         return way
     }
@@ -47,13 +40,13 @@ struct Servers: Layer {
         guard let index = pool.list.index(of: request.url) else { return nil }
         let transmission = context.transmission
         let isBound =
-            context.isRedirected || transmission.rules.server != nil || index != 0
+            context.isBound || transmission.rules.server != nil || index != 0
             || pool.list.first.remainder(of: request.url) == nil
         if isBound { return ServerRecords.Asker(bound: index, mayTry: false) }
         let memory = transmission.servers
         let canRepeat = request.body?.isReplayable ?? true
         // It might take effect twice.
-        if transmission.mayHaveActed, !request.method.isIdempotent, !pool.rules.shareKeys, let last = memory.last {
+        if transmission.mayHaveActed, !request.isSafelyRepeatable(pool.rules), let last = memory.last {
             return ServerRecords.Asker(bound: last, mayTry: false)
         }
         let hasAttempts = transmission.attempts < transmission.rules.retry.attempts
@@ -62,176 +55,19 @@ struct Servers: Layer {
     }
 }
 
+extension CallContext {
+    /// The same context for a send on that way.
+    @inline(never)
+    func entering(_ way: ServerWay, isHedge: Bool = false) -> CallContext {
+        var context = self
+        (context.way, context.isHedge) = (way, isHedge)
+        return context
+    }
+}
+
 extension HTTPRequest {
     /// Whether it may be sent to another server after one may have received it.
-    fileprivate func isSafelyRepeatable(_ rules: ServerRules) -> Bool {
-        method.isIdempotent || rules.shareKeys && isRepeatable
-    }
-}
-
-/// The way of one send to its server: chosen once, and ended once.
-final class ServerWay: SendWay {
-    private struct State {
-        var server: (index: Int, ticket: ServerHealth.Ticket)?
-        var url: HTTPURL?
-    }
-
-    private let pool: ServerPool
-    private let transmission: Transmission
-    private let asker: ServerRecords.Asker
-    private let request: HTTPRequest
-    private let sends: Int
-    private let state = Lock(State())
-
-    init(pool: ServerPool, transmission: Transmission, asker: ServerRecords.Asker, request: HTTPRequest) {
-        (self.pool, self.transmission, self.asker, self.request) = (pool, transmission, asker, request)
-        sends = transmission.sends
-    }
-
-    /// Throws if no server may be asked now.
-    func check() throws(ServiceError) {
-        let now = transmission.time.now
-        if case .failure(let refusal) = pool.read({ $0.look(for: asker, at: now) }) {
-            throw refused(by: refusal.index, refusal.cause, until: refusal.until, at: now)
-        }
-    }
-
-    func point(_ request: inout HTTPRequest) throws(ServiceError) {
-        leave()
-        let now = transmission.time.now
-        switch pool.choose(for: asker, at: now) {
-        case .ask(let index, let ticket):
-            if asker.bound == nil, let url = pool.list.url(request.url, at: index) { request.url = url }
-            let url = request.url
-            state.withLock { $0 = State(server: (index, ticket), url: url) }
-            transmission.noteServer(index)
-        case .none(let index, let cause, let until):
-            throw refused(by: index, cause, until: until, at: now)
-        }
-    }
-
-    var canPause: Bool {
-        guard let server = state.withLock({ $0.server }) else { return false }
-        return pool.read { !$0.isLast(server.index) }
-    }
-
-    private func refused(
-        by index: Int, _ cause: ServerHealth.Cause, until: Instant?, at now: Instant
-    ) -> ServiceError {
-        let count = pool.list.addresses.count
-        let what = count == 1 ? "\(pool.list.first.text) has failed" : "each of the \(count) servers has failed"
-        var failure = TransportFailure(
-            .circuitOpen, "\(what) too often, and is not asked for a while", mayHaveReachedServer: false)
-        failure.pause.value = until.map { max(now.duration(to: $0), .zero) }
-        return .transport(failure)
-    }
-
-    /// Ends the request with a response. Returns that with the URL that it came from.
-    @inline(never)
-    func end(_ response: HTTPResponse, longestPause: Duration) -> HTTPResponse {
-        guard let server = take() else { return response }
-        let url = server.url
-        var outcome = ServerHealth.Outcome.neutral
-        if wasAsked(url) { outcome = response.outcome(date: transmission.time.date, longestPause: longestPause) }
-        finish(server.index, server.ticket, outcome)
-        guard url != request.url else { return response }
-        var response = response
-        response.provenance.sentTo = url
-        // It is resolved against the client's own URL, from which the base path may differ.
-        if (300..<400).contains(response.status), let location = response.headers["Location"],
-            let target = try? url.resolving(location)
-        {
-            response.headers["Location"] = target.absoluteString
-        }
-        return response
-    }
-
-    /// Ends the request with an error.
-    @inline(never)
-    func end(_ error: ServiceError) {
-        guard let server = take() else { return }
-        finish(server.index, server.ticket, wasAsked(server.url) ? error.outcome : .neutral)
-    }
-
-    /// Gives up a choice that was made before the request could be signed.
-    private func leave() {
-        guard let server = take() else { return }
-        report(pool.end(server.index, server.ticket, .neutral, by: transmission.time), of: server.index)
-    }
-
-    private func take() -> (index: Int, ticket: ServerHealth.Ticket, url: HTTPURL)? {
-        state.withLock { state in
-            guard let server = state.server, let url = state.url else { return nil }
-            state.server = nil
-            return (server.index, server.ticket, url)
-        }
-    }
-
-    /// Whether the request was sent to that server. A middleware may have answered by itself, or led it elsewhere.
-    private func wasAsked(_ url: HTTPURL) -> Bool {
-        transmission.sends > sends && transmission.server == url.origin
-    }
-
-    private func finish(_ index: Int, _ ticket: ServerHealth.Ticket, _ outcome: ServerHealth.Outcome) {
-        report(pool.end(index, ticket, outcome, by: transmission.time), of: index)
-        switch outcome {
-        case .good, .neutral: return
-        case .bad, .pause: break
-        }
-        let mayGoOn = asker.bound == nil && (!transmission.mayHaveActed || request.isSafelyRepeatable(pool.rules))
-        var failed = asker.failed.union([index])
-        let now = transmission.time.now
-        let goesOn = mayGoOn && pool.read { $0.hasAnother(than: failed, at: now) }
-        if failed.count == pool.list.addresses.count { failed = [] }
-        transmission.noteFailed(failed, goesOn: goesOn)
-    }
-
-    private func report(_ change: ServerHealth.Change?, of index: Int) {
-        guard let change else { return }
-        transmission.tell {
-            let server = pool.list.addresses[index].text
-            return switch change {
-            case .setAside(let pause, .breaker): .breakerOpened(server, for: pause)
-            case .setAside(let pause, _): .serverSetAside(server, for: pause)
-            case .returned: .serverReturned(server)
-            }
-        }
-    }
-}
-
-extension HTTPResponse {
-    /// What the response says about its server.
-    fileprivate func outcome(date: Date, longestPause: Duration) -> ServerHealth.Outcome {
-        switch status {
-        case 503:
-            guard let pause = RetryAfterHeaders.retryAfter(in: headers, date: date) else { return .bad(.refusal) }
-            // One that is too long is ignored.
-            return pause > .zero && pause <= longestPause ? .pause(pause) : .bad(.refusal)
-        default: return HTTPStatus.meansUnreachable(status) ? .bad(.refusal) : .good
-        }
-    }
-}
-
-extension ServiceError {
-    /// What the failure of a request says about the server that was asked.
-    fileprivate var outcome: ServerHealth.Outcome {
-        switch self {
-        case .timedOut(let timeout):
-            switch (timeout.bound, timeout.phase) {
-            case (.attempt, .connecting), (.attempt, .waitingForResponse), (.attempt, .receiving),
-                (.deadline, .connecting), (.deadline, .waitingForResponse):
-                .bad(.silence)
-            default: .neutral
-            }
-        case .transport(let failure):
-            switch failure.kind {
-            case .refused, .tls, .untrustedCertificate, .malformed: .bad(.silence)
-            case .reset: .bad(failure.mayHaveReachedServer ? .silence : .refusal)
-            case .truncated: .bad(.refusal)
-            case .dns, .unreachable: .bad(.noWay)
-            default: .neutral
-            }
-        default: .neutral
-        }
+    func isSafelyRepeatable(_ rules: ServerRules) -> Bool {
+        method.isSafe || rules.shareKeys && headers["Idempotency-Key"] != nil
     }
 }

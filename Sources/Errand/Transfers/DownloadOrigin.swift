@@ -62,7 +62,7 @@ struct DownloadOrigin: Sendable {
         return record
     }
 
-    private func place(of response: HTTPResponse) -> String? { (response.redirectedTo ?? url)?.place }
+    private func place(of response: HTTPResponse) -> String? { (response.source ?? url)?.place }
 
     private func hash(of response: HTTPResponse, to sent: HTTPHeaders, with key: String) -> String {
         source?.hash(of: response.headers, from: place(of: response) ?? "", to: sent, with: key) ?? ""

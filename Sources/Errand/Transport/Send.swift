@@ -22,6 +22,8 @@ final class Send: Sendable {
         var hasUsedPermit: Bool
         /// From when the permit counts; `nil` before its use.
         var permitUse: Instant?
+        /// When the body of the response began to arrive; `nil` before that.
+        var head: Instant?
         var isOver = false
     }
 
@@ -84,8 +86,16 @@ final class Send: Sendable {
             defer { state.isQueued = false }
             return state.isQueued
         }
-        if wasQueued || phase == .receiving { noteProgress() }
+        guard wasQueued || phase == .receiving else { return }
+        let now = time.now
+        state.withLock { state in
+            state.lastProgress = now
+            if phase == .receiving { state.head = state.head ?? now }
+        }
     }
+
+    /// When the body of the response began to arrive; `nil` if the transport has not said that.
+    var head: Instant? { state.withLock { $0.head } }
 
     /// Notes that it has waited for something else than a connection or a permit. The timeout runs during such a wait.
     func noteWait() {

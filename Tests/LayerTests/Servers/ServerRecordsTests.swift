@@ -53,7 +53,8 @@ import Testing
         #expect(send(.bad(.refusal), at: .ms(32_000)) == nil)
         #expect(send(.good, at: .ms(32_000)) == nil)
         #expect(send(.bad(.refusal), at: .ms(32_000)) == .setAside(.seconds(10), .breaker))
-        #expect(records.choose(for: free, at: .ms(33_000)) == .none(0, .breaker, until: .ms(42_000)))
+        let refusal = ServerRecords.Refusal(index: 0, cause: .breaker, until: .ms(42_000))
+        #expect(throws: refusal) { try records.choose(for: free, at: .ms(33_000)).get() }
     }
 
     @Test("B8: after the pause one request tries, and the others wait for its end; a failure doubles the pause")
@@ -81,6 +82,45 @@ import Testing
         #expect(records.servers.count { $0.isInUse } == 1)
     }
 
+    @Test("B7: the last server that has failed is asked like the others when one of them is back")
+    func ailing() {
+        var records = ServerRecords(count: 2, choice: .roundRobin, breaker: .none)
+        for _ in 0..<2 {
+            let send = records.begin(free, at: .zero)
+            _ = records.end(send, .bad(.noWay), at: .zero)
+        }
+        let trial = records.begin(free, at: .ms(10_000))
+        #expect(trial?.ticket.isTrial == true && records.end(trial, .good, at: .ms(10_001)) == .returned)
+        let asked = (0..<4).compactMap { _ in records.begin(free, at: .ms(10_002))?.index }
+        #expect(Set(asked) == [0, 1])
+    }
+
+    @Test("B7: calls for one server do not disturb the order of the others")
+    func rotation() {
+        var records = ServerRecords(count: 2, choice: .roundRobin, breaker: .none)
+        let bound = ServerRecords.Asker(bound: 0)
+        let asked = (0..<6).compactMap { _ in
+            _ = records.begin(bound, at: .zero)
+            return records.begin(free, at: .zero)?.index
+        }
+        #expect(asked.count { $0 == 0 } == 3)
+    }
+
+    @Test("B8: a pause of a breaker is its own, and one that is longer than five minutes holds")
+    func breakerPauses() {
+        let breaker = CircuitBreaker.opening(at: 1, ofAtLeast: 2, within: .seconds(30), for: .seconds(600))
+        var records = ServerRecords(count: 2, choice: .inOrder(), breaker: breaker)
+        let first = records.begin(free, at: .zero)
+        #expect(records.end(first, .bad(.silence), at: .zero) == .setAside(.seconds(10), .failure))
+        for _ in 0..<2 {
+            let send = records.begin(free, at: .zero)
+            if let change = records.end(send, .bad(.silence), at: .zero) {
+                #expect(change == .setAside(.seconds(600), .breaker))
+            }
+        }
+        #expect(records.servers[1].cause == .breaker)
+    }
+
     @Test("B1, B2, B4, B7, B8: whatever happens, the rules hold", arguments: 0..<60)
     func walk(seed: Int) throws {
         var walk = Walk(seed: UInt64(seed))
@@ -94,7 +134,7 @@ extension ServerRecords {
 
     /// Begins a request; `nil` if it is refused.
     fileprivate mutating func begin(_ asker: Asker, at now: Instant) -> Begun? {
-        if case .ask(let index, let ticket) = choose(for: asker, at: now) { (index, ticket) } else { nil }
+        try? choose(for: asker, at: now).get()
     }
 
     /// Ends a request, without jitter.
@@ -161,7 +201,7 @@ private struct Walk {
         }
         let before = records
         switch records.choose(for: asker, at: now) {
-        case .ask(let index, let ticket):
+        case .success((let index, let ticket)):
             if let bound = asker.bound { try #require(bound == index) }
             let old = before.servers[index]
             // Unless it has to, no request goes to a server that is set aside.
@@ -173,8 +213,8 @@ private struct Walk {
             }
             models[index].active += 1
             sent.append(Sent(index: index, ticket: ticket))
-        case .none(_, let cause, _):
-            try #require(cause.isFinal)
+        case .failure(let refusal):
+            try #require(refusal.cause.isFinal || !isBound)
             if !isBound { try #require(before.servers.allSatisfy { !$0.isInUse && !$0.isDue(at: now) }) }
             try #require(records == before)
         }

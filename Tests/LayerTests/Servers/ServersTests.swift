@@ -75,6 +75,26 @@ import Testing
         #expect(hosts == ["a", "a", "b"])
     }
 
+    @Test(
+        "B1: a deadline counts as well if calls share the request, and a connection that turns requests away does not")
+    func sharedDeadlines() async throws {
+        network.on(.get, "https://a.test/*") {
+            ScriptedReply.failure(.reset, mayHaveReachedServer: false)
+            ScriptedReply.json("1")
+            ScriptedReply.silence
+        }
+        let client = client { $0.sharesEqualRequests = true }
+        try await clock.run {
+            try await run(1, client)
+            #expect(client.servers.snapshot.map(\.failuresInRow) == [0, 0])
+            async let other = failure(of: call.deadline(.milliseconds(200)), client)
+            _ = try await failure(of: call.deadline(.milliseconds(100)), client)
+            _ = try await other
+        }
+        #expect(client.servers.snapshot[0].state != .inUse)
+        #expect(hosts == ["a", "a", "a"])
+    }
+
     @Test("B2: fifty calls that fail together move the client on once")
     func together() async throws {
         network.on(.get, "https://a.test/*") { ScriptedReply.failure(.reset).after(.milliseconds(5)).always }
@@ -102,7 +122,7 @@ import Testing
             let reply = try await client.reply(to: call)
             #expect(reply.attempts == 2 && reply.duration == .zero)
             // One attempt is all that this call has.
-            try await clock.sleep(until: .ms(20_000))
+            try await clock.sleep(until: .ms(15_000))
             #expect(try await client.reply(to: call.retry(.never)).attempts == 1)
         }
         #expect(hosts == ["a", "b", "b"])
@@ -156,6 +176,59 @@ import Testing
         #expect(hosts == (areShared ? ["a", "b"] : ["a", "a", "a"]))
     }
 
+    @Test("B3: what a server may have received stays there, also if the client's first one is back")
+    func bound() async throws {
+        network.on(.get, "https://a.test/*") { ScriptedReply.failure(.refused) }
+        network.on(.get, "https://b.test/*") { ScriptedReply.json("1").always }
+        network.on(.post, "https://b.test/*") {
+            ScriptedReply.failure(.reset).times(2)
+            ScriptedReply.json("2")
+        }
+        network.on(.put, "https://b.test/*") {
+            ScriptedReply.failure(.reset)
+            ScriptedReply.json("3")
+        }
+        let client = client()
+        try await clock.run {
+            try await run(1, client)
+            #expect(try await client.run(Endpoint<Int>.post("x").idempotencyKey(.unique)) == 2)
+            #expect(try await client.run(Endpoint<Int>.put("x")) == 3)
+        }
+        #expect(hosts == ["a", "b", "b", "b", "b", "b", "b"])
+    }
+
+    @Test("B3: after a server has failed, a failure of another kind is not repeated")
+    func stale() async throws {
+        network.on(.get, "https://a.test/*") { ScriptedReply.failure(.refused) }
+        let retries = Noted(0)
+        let client = client { [network] in
+            $0.connectivity = Connectivity { network.sent.isEmpty }
+            $0.observe = { event in if case .retrying = event.kind { retries.update { $0 += 1 } } }
+        }
+        try await clock.run {
+            let error = try await failure(of: call, client)
+            #expect(error == .noInternetConnection && retries.value == 1)
+        }
+    }
+
+    @Test("B4: a client whose calls all change something returns as well, after twice the time")
+    func unsafeOnly() async throws {
+        network.on(.post, "https://a.test/*") {
+            ScriptedReply.failure(.refused)
+            ScriptedReply.json("1").always
+        }
+        network.on(.post, "https://b.test/*") { ScriptedReply.json("2").always }
+        let client = client()
+        try await clock.run {
+            var values: [Int] = []
+            for second in 0..<14 {
+                try await clock.sleep(until: .ms(Int64(second) * 10_000))
+                values.append(try await client.run(Endpoint<Int>.post("x")))
+            }
+            #expect(values == Array(repeating: 2, count: 12) + [1, 1])
+        }
+    }
+
     @Test("B4: one request tries the first server after a while, and the others follow when it has answered")
     func wayBack() async throws {
         network.on(.get, "https://a.test/*") { ScriptedReply.failure(.refused) }
@@ -205,7 +278,7 @@ import Testing
     @Test("B5: a server that is not encrypted, or named twice, is refused before anything is sent")
     func badLists() async throws {
         let lists: [(ServerEnvironment, String)] = [
-            (.servers(a, "http://b.test"), "encrypted"), (.servers(a, a), "already"),
+            (.servers(a, "http://b.test"), "encrypted"), (.servers(a, "https://a.test/v2"), "already"),
             (.servers(a, "https://b.test?x=1"), "query"), (.servers(a, "b.test"), "scheme"),
             (ServerEnvironment(name: "many", baseURL: a, otherBaseURLs: (0..<64).map { "https://s\($0).test" }), "64"),
         ]
@@ -263,7 +336,7 @@ import Testing
         #expect(reply.url.absoluteString == "https://b.test/moved/y")
     }
 
-    @Test("B6: the next page of a list may come from another server, and so may a link")
+    @Test("B6: the next page of a list may come from another server; any other URL stays")
     func pages() async throws {
         network.on(.get, "https://a.test/*") { ScriptedReply.failure(.refused) }
         network.on(.get, "https://b.test/list") {
@@ -280,10 +353,13 @@ import Testing
                 if found == [1] { try await clock.sleep(until: .ms(10_000)) }
             }
             #expect(found == [1, 2])
+            // Any other URL goes to the server that it names.
+            network.on(.get, "https://b.test/list?page=2") { ScriptedReply.json("[3]") }
             let link = Endpoint<[Int]>.get(url: "https://b.test/list?page=2")
-            #expect(try await client.run(link) == [2])
+            #expect(try await client.run(link) == [3])
+            #expect(try await client.run(link.server(a)) == [2])
         }
-        #expect(hosts == ["a", "b", "a", "a"])
+        #expect(hosts == ["a", "b", "a", "b", "a"])
     }
 
     @Test("B5, B6: the cookies of each server go to that one, and a response is stored with those that were sent")
@@ -311,6 +387,28 @@ import Testing
         #expect(network.sent.last?.request.headers["Cookie"] == "s=c")
     }
 
+    @Test("B6: a redirect from one server to another is no loop, and goes there; one that is stored leads to any")
+    func leaders() async throws {
+        let moved: HTTPHeaders = ["Location": "/v1/y", "Cache-Control": "max-age=600"]
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.status(301, headers: moved) }
+        network.on(.get, "https://a.test/v1/y") {
+            ScriptedReply.json("1")
+            ScriptedReply.failure(.refused)
+        }
+        network.on(.get, "https://b.test/y") { ScriptedReply.json("2") }
+        network.on(.get, "https://b.test/z") { ScriptedReply.redirect(307, to: "https://a.test/v1/z") }
+        network.on(.get, "https://a.test/v1/z") { ScriptedReply.json("3").times(2) }
+        let client = client { $0.cache = .memory(megabytes: 1) }
+        try await clock.run {
+            try await run(1, client)
+            #expect(try await client.run(call) == 2)
+            let leader = Endpoint<Int>.get("z")
+            for _ in 0..<2 { #expect(try await client.run(leader) == 3) }
+        }
+        let urls = network.sent.map { "\($0.request.url.origin.host.prefix(1))\($0.request.url.path)" }
+        #expect(urls == ["a/v1/x", "a/v1/y", "a/v1/y", "b/y", "b/z", "a/v1/z", "a/v1/z"])
+    }
+
     @Test("B6: a call that names its server stays there; one that is not in the list is refused")
     func named() async throws {
         network.on(.get, "https://b.test/*") { ScriptedReply.failure(.refused).always }
@@ -321,6 +419,9 @@ import Testing
             let error = try await failure(of: call.server("https://c.test"), client)
             guard case .invalidRequest(let invalid) = error else { throw error }
             #expect("\(invalid)".contains("https://c.test"))
+            // Neither does a page or a link lead it elsewhere.
+            let link = Endpoint<Int>.get(url: "https://a.test/elsewhere").server(b)
+            guard case .invalidRequest = try await failure(of: link, client) else { throw error }
             #expect(network.sent.count == 3)
         }
     }
@@ -480,8 +581,14 @@ import Testing
             try await run(1, client)
             #expect(client.servers.snapshot[0].state == .setAside(for: .seconds(30)))
             #expect(try await client.reply(to: call).duration == .seconds(5))
+            // Calls that can go nowhere else wait for their server.
+            network.on(.get, "https://a.test/*") {
+                ScriptedReply.status(503, headers: ["Retry-After": "7"])
+                ScriptedReply.json("1")
+            }
+            #expect(try await client.reply(to: call.server(a)).duration == .seconds(7))
         }
-        #expect(hosts == ["a", "b", "b", "b", "b"])
+        #expect(hosts == ["a", "b", "b", "b", "b", "a", "a"])
     }
 
     @Test("B13: the snapshot, the events and explain name the servers")
@@ -492,7 +599,7 @@ import Testing
         let client = client { $0.observe = events.note }
         #expect(client.explain(call).contains("server:      \(a)"))
         try await clock.run { try await run(2, client) }
-        #expect(client.explain(call).contains("server:      \(b) (\(a): set aside for "))
+        #expect(client.explain(call).contains("server:      \(b) (\(a): set aside for another "))
         #expect(client.explain(call.server(a)).contains("server:      \(a), and no other"))
         #expect(client.servers.snapshot.map(\.baseURL) == [a, b])
         #expect(client.servers.snapshot[1].state == .inUse)

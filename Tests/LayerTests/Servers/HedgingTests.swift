@@ -1,0 +1,285 @@
+@testable import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+/// Servers in virtual time: `a.test` is late, `b.test` is not.
+@Suite("Requests that are sent a second time", .timeLimit(.minutes(10))) struct HedgingTests {
+    private let clock = TestClock()
+    private let network = scripted()
+    private let call = Endpoint<Int>.get("x")
+
+    private func client(
+        _ policy: HedgingPolicy = .after(.fixed(.milliseconds(100))), servers: [String] = ["a", "b"],
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) -> APIClient {
+        let urls = servers.map { "https://\($0).test" }
+        return testClient(network, clock) {
+            $0.environment = ServerEnvironment(name: "test", baseURL: urls[0], otherBaseURLs: Array(urls.dropFirst()))
+            $0.hedging = policy
+            configure(&$0)
+        }
+    }
+
+    /// The hosts that were asked, and when.
+    private var asked: [String] {
+        network.sent.map { "\($0.request.url.origin.host.prefix(1))\($0.at.nanoseconds / 1_000_000)" }
+    }
+
+    private func late(_ seconds: Int = 10) { network.on(.get, "https://a.test/*") { reply(after: .seconds(seconds)) } }
+
+    private func reply(_ text: String = "1", after pause: Duration) -> ScriptedReply {
+        .json(text).after(pause).always
+    }
+
+    @Test("B9, B10: a late request goes to another server as well, and the first good response counts")
+    func other() async throws {
+        late()
+        network.on(.get, "https://b.test/*") { reply("2", after: .milliseconds(30)) }
+        let events = Noted<[String]>([])
+        let client = client {
+            $0.observe = { event in events.update { $0.append(LogFormatter().line(for: event)) } }
+        }
+        try await clock.run {
+            let reply = try await client.reply(to: call)
+            #expect(reply.value == 2 && reply.attempts == 1 && reply.duration == .milliseconds(130))
+            #expect(reply.url.absoluteString == "https://b.test/x")
+        }
+        #expect(asked == ["a0", "b100"])
+        #expect(events.value.count { $0.contains("sent a second time, to https://b.test") } == 1)
+        // The loser is no failure of its server.
+        #expect(client.servers.snapshot.allSatisfy { $0.state == .inUse && $0.active == 0 && $0.failuresInRow == 0 })
+    }
+
+    @Test("B9: one server is asked twice; a response in time is not followed by a second request")
+    func single() async throws {
+        network.onAny {
+            ScriptedReply.json("1").after(.milliseconds(99))
+            ScriptedReply.json("2").after(.seconds(10))
+            ScriptedReply.json("3").after(.milliseconds(20))
+        }
+        let client = client(servers: ["a"])
+        try await clock.run {
+            let values = (try await client.run(call), try await client.run(call))
+            #expect(values == (1, 3))
+        }
+        #expect(asked == ["a0", "a99", "a199"])
+        #expect(clock.now == .ms(219))
+    }
+
+    @Test("B9: what changes something, a stream, an upload that is watched and a named server's call are not hedged")
+    func unsafe() async throws {
+        network.onAny { reply(after: .seconds(1)) }
+        let client = client()
+        try await clock.run {
+            _ = try await client.run(Endpoint<Int>.post("x", body: .json(1)))
+            _ = try await client.run(Endpoint<Int>.post("x", body: .json(1)).idempotencyKey(.unique))
+            _ = try await client.run(Endpoint<Int>.delete("x"))
+            _ = try await client.run(Endpoint<Int>(.query, "x", body: .json(1))) { _ in }
+            for try await _ in try await client.stream(.get("x")).chunks {}
+            #expect(network.sent.count == 5)
+            // It may be sent again, but only to its server.
+            _ = try await client.run(call.server("https://b.test"))
+        }
+        #expect(network.sent.suffix(2).allSatisfy { $0.request.url.origin.host == "b.test" })
+        #expect(network.sent.count == 7)
+    }
+
+    @Test("B9, B10: a key that the servers share allows it; a 409 to the second is no response")
+    func keyed() async throws {
+        network.on(.post, "https://a.test/*") { reply(after: .milliseconds(300)) }
+        network.on(.post, "https://b.test/*") {
+            ScriptedReply.status(409)
+            ScriptedReply.json("2")
+        }
+        let client = client { $0.servers.shareKeys = true }
+        let order = Endpoint<Int>.post("x", body: .json(1)).idempotencyKey(.unique)
+        try await clock.run {
+            let values = (try await client.run(order), try await client.run(order))
+            #expect(values == (1, 2))
+        }
+        #expect(asked == ["a0", "b100", "a300", "b400"])
+        let keys = network.sent.map { $0.request.headers["Idempotency-Key"] }
+        #expect(keys[0] == keys[1] && keys[2] == keys[3] && keys[0] != keys[2] && keys[0] != nil)
+    }
+
+    @Test("B9: it takes a permit that is there, and waits for none, and for no place")
+    func permits() async throws {
+        late(1)
+        for client in [
+            client { $0.rateLimit = .requests(1, per: .seconds(60)) }, client { $0.concurrency = .atMost(1) },
+        ] {
+            let before = network.sent.count
+            try await clock.run { _ = try await client.run(call) }
+            #expect(network.sent.count == before + 1)
+        }
+        // The permit that was not taken is there.
+        let client = client { $0.rateLimit = .requests(2, per: .seconds(60)) }
+        network.on(.get, "https://b.test/*") { reply(after: .zero) }
+        try await clock.run { _ = try await client.run(call) }
+        #expect(client.limiter.snapshot.available == 0)
+    }
+
+    @Test(
+        "B9: the delay is what the endpoint usually takes, without interpolated values; other endpoints have their own")
+    func percentile() async throws {
+        network.on(.get, "https://a.test/users/*") { reply(after: .milliseconds(10)) }
+        let client = client(.after(.percentile(95)))
+        try await clock.run {
+            for id in 0..<20 {
+                network.on(.get, "https://a.test/users/\(id)") { ScriptedReply.json("1").after(.milliseconds(10)) }
+                _ = try await client.run(Endpoint<Int>.get("users/\(id)"))
+            }
+            late()
+            network.on(.get, "https://b.test/*") { reply("2", after: .zero) }
+            let start = clock.now
+            #expect(try await client.run(Endpoint<Int>.get("users/\(99)")) == 2)
+            let delay = start.duration(to: clock.now)
+            #expect(delay >= .milliseconds(10) && delay <= .milliseconds(12), "\(delay)")
+            #expect(try await client.run(Endpoint<Int>.get("groups/\(99)")) == 1)
+        }
+    }
+
+    @Test("B10: one failure waits for the other, and if both fail, that is one failed attempt")
+    func failures() async throws {
+        network.on(.get, "https://a.test/*") {
+            ScriptedReply.status(503).after(.milliseconds(200))
+            ScriptedReply.json("2").after(.milliseconds(200))
+            ScriptedReply.status(502).after(.milliseconds(150))
+        }
+        network.on(.get, "https://b.test/*") {
+            ScriptedReply.json("1").after(.milliseconds(300))
+            ScriptedReply.failure(.reset).after(.milliseconds(50))
+            ScriptedReply.status(503).after(.milliseconds(100))
+        }
+        let client = client { $0.retry = .never }
+        try await clock.run {
+            let values = (try await client.run(call), try await client.run(call))
+            #expect(values == (1, 2))
+            #expect(client.servers.snapshot.allSatisfy { $0.failuresInRow == 0 })
+            let error = await #expect(throws: ServiceError.self) { try await client.run(call) }
+            #expect(error?.rejection?.status == 502)
+        }
+        #expect(asked == ["a0", "b100", "a400", "b500", "a600", "b700"])
+        #expect(client.servers.snapshot.map(\.failuresInRow) == [1, 1])
+    }
+
+    @Test("B9: there is no second request after a cancellation or a deadline, and nothing is left of either")
+    func ends() async throws {
+        network.onAny { ScriptedReply.silence.always }
+        let client = client()
+        try await clock.run {
+            let early = Task { try await client.run(call) }
+            await network.sent(atLeast: 1)
+            early.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await early.value }
+            _ = try? await client.run(call.deadline(.milliseconds(50)))
+            #expect(network.sent.count == 2)
+            let late = Task { try await client.run(call) }
+            await network.sent(atLeast: 4)
+            late.cancel()
+            await #expect(throws: ServiceError.cancelled) { try await late.value }
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(call.deadline(.milliseconds(150)))
+            }
+            guard case .timedOut(let timeout) = error else { throw try #require(error) }
+            #expect(timeout.bound == .deadline)
+        }
+        #expect(client.servers.snapshot.allSatisfy { $0.active == 0 })
+    }
+
+    @Test("B11: ten are free, and twenty successes pay for one more; time pays for none")
+    func budget() async throws {
+        late(1)
+        network.on(.get, "https://b.test/*") { ScriptedReply.silence.always }
+        let client = client { $0.retry = .never }
+        try await clock.run {
+            for _ in 0..<30 {
+                _ = try await client.run(call)
+                try await clock.sleep(until: clock.now.advanced(by: .seconds(600)))
+            }
+            // Ten, and one for twenty of the thirty.
+            #expect(network.sent.count == 41)
+        }
+    }
+
+    @Test("B6, B10: what the second request has brought is stored like any other response")
+    func stored() async throws {
+        late()
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
+        network.on(.get, "https://b.test/*") { ScriptedReply.json("2", headers: headers) }
+        let client = client { $0.cache = .memory(megabytes: 1) }
+        try await clock.run {
+            for _ in 0..<3 {
+                let value = try await client.run(call)
+                #expect(value == 2)
+            }
+        }
+        #expect(asked == ["a0", "b100"])
+    }
+
+    @Test("B10: calls that share a request share its second one")
+    func shared() async throws {
+        late()
+        network.on(.get, "https://b.test/*") { ScriptedReply.json("2") }
+        let client = client { $0.sharesEqualRequests = true }
+        try await clock.run {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<5 { group.addTask { try await client.run(call) } }
+                for try await value in group { #expect(value == 2) }
+            }
+        }
+        #expect(asked == ["a0", "b100"])
+    }
+
+    @Test(
+        "B9: a wrong policy is refused",
+        arguments: [
+            HedgingPolicy.after(.percentile(0)), .after(.percentile(100)), .after(.fixed(.milliseconds(-1))),
+            .after(.percentile(95), budget: 2), .after(.percentile(95), budget: -.infinity),
+        ])
+    func problems(policy: HedgingPolicy) async throws {
+        let error = await #expect(throws: ServiceError.self) { try await client(policy).run(call) }
+        guard case .invalidRequest = error else { throw try #require(error) }
+        #expect(network.sent.isEmpty)
+    }
+
+    @Test("B9: a sketch knows a percentile to an eighth, and forgets slowly", arguments: 0..<20)
+    func sketch(seed: UInt64) throws {
+        var random = SeededRandom(seed)
+        var sketch = LatencySketch()
+        let latencies = (0..<1000).map { _ in Duration.microseconds(random.int(100...2_000_000)) }
+        for latency in latencies { sketch.add(latency) }
+        for share in [0.5, 0.9, 0.95, 0.99] {
+            let exact = latencies.sorted()[Int(share * 1000) - 1]
+            let found = try #require(sketch.duration(ofShare: share))
+            #expect(found >= exact && found <= exact * 1.13, "\(found) for \(exact)")
+        }
+        for _ in 0..<20_000 { sketch.add(.milliseconds(1)) }
+        #expect(try #require(sketch.duration(ofShare: 0.99)) < .milliseconds(2))
+        // The ends of the range.
+        for latency in [Duration.zero, .seconds(-1), .seconds(1_000_000_000), .nanoseconds(1)] { sketch.add(latency) }
+    }
+
+    @Test("B9: a thousand endpoints are told apart at a time")
+    func manyEndpoints() {
+        var hedges = Hedges(HedgingPolicy.Limits(delay: .percentile(95), budget: 0))
+        for endpoint in 0..<5000 { for _ in 0..<20 { hedges.note(.milliseconds(1), of: endpoint) } }
+        #expect((0..<5000).count { hedges.delay(of: $0) != nil } == Hedges.mostEndpoints)
+    }
+
+    @Test("B9: interpolated values of a path count as equal, and nothing else does")
+    func patterns() {
+        func hash(_ path: EndpointPath) -> Int {
+            var hasher = Hasher()
+            path.hashPattern(into: &hasher)
+            return hasher.finalize()
+        }
+        let user: EndpointPath = "users/\(7)"
+        #expect(hash("users/\(1)/friends") == hash("users/\("x y")/friends"))
+        #expect(hash("users/\(1)") != hash("groups/\(1)") && hash("users/1") != hash("users/2"))
+        #expect(hash("\(user)/friends") == hash("users/\(8)/friends"))
+        #expect(hash("a/\(user)") == hash("a/users/\(9)") && hash("a-\(1)") == hash("a-\(2)"))
+        #expect("users/\(7)" as EndpointPath == "users/7")
+    }
+}
