@@ -20,6 +20,7 @@ enum Main {
         --cache           only what the cache costs
         --wire            only calls over real connections
         --tls             only calls over TLS
+        --servers         only several servers, and servers that fail
         --fleet           only a limit that processes share, over etcd
         --decode          only decoding
         --events          only event streams
@@ -73,6 +74,8 @@ enum Main {
             #endif
         } else if arguments.contains("--cache") {
             try await CacheBench.run(into: &report)
+        } else if arguments.contains("--servers") {
+            try await ServersBench.run(into: &report)
         } else if arguments.contains("--fleet") {
             try await FleetBench.run(into: &report)
         } else if arguments.contains("--events") {
@@ -99,8 +102,8 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--fleet", "--fields",
-                "--ready":
+            case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--servers", "--fleet",
+                "--fields", "--ready":
                 break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }
@@ -121,6 +124,7 @@ enum Main {
             try await CacheBench.run(into: &report)
             try await TokenBench.run(into: &report)
             try await LimiterBench.run(into: &report)
+            try await ServersBench.run(into: &report)
             try await FleetBench.run(into: &report)
             try await SharingBench.run(into: &report)
             try await CancelBench.run(into: &report)

@@ -70,6 +70,37 @@ struct FrontPageTests {
         #expect(server.metrics.snapshot["mistakes"] == nil)
     }
 
+    @Test(
+        "while a service hangs, the pages wait for it only until its breaker opens; then they have all the rest at once"
+    )
+    func hanging() async throws {
+        scriptLogin()
+        network.on(.get, "/me") { ScriptedReply.json(#"{"name": "Ann"}"#).always }
+        network.on(.get, "/orders") { ScriptedReply.json(#"[{"id": 7}]"#).always }
+        network.on(.get, "/offers") {
+            ScriptedReply.json(#"[{"title": "Pens"}]"#)
+            ScriptedReply.silence.times(19)
+            ScriptedReply.json(#"[{"title": "Ink"}]"#).always
+        }
+        let server = server()
+        let pens = FrontPage(name: "Ann", orders: [Order(id: 7)], offers: [Offer(title: "Pens")], missing: ["offers"])
+        await clock.run {
+            for number in 0..<520 {
+                let start = clock.now
+                let page = await server.page(for: "t")
+                if number > 0 { #expect(page == pens) }
+                // Nineteen have waited, and five hundred have not.
+                #expect(start.duration(to: clock.now) == (1...19 ~= number ? .milliseconds(800) : .zero))
+            }
+            try? await clock.sleep(for: .seconds(10))
+            let page = await server.page(for: "t")
+            #expect(page.offers == [Offer(title: "Ink")] && page.missing.isEmpty)
+            await server.shutdown()
+        }
+        #expect(network.sent.count { $0.request.url.path == "/offers" } == 21)
+        #expect(server.metrics.snapshot["mistakes"] == nil)
+    }
+
     @Test("a mistake is counted, and not served as an empty page")
     func mistake() async throws {
         scriptLogin()

@@ -42,7 +42,7 @@ struct SeveralServersSamples {
         }
         #expect(hedging().configuration.hedging == .after(.percentile(95)))
         let fixed = HedgingPolicy.after(.fixed(.milliseconds(200)))
-        #expect(fixed.description == "after 200 ms, for at most 0.05 of the successes")
+        #expect(fixed.description == "after 200 ms, and 0.05 times for each success")
         func documented() -> APIClient {
             let client = APIClient(.servers("https://api.example.com/v1", "https://backup.example.net/v1")) {
                 $0.servers.choice = .inOrder(returningAfter: .seconds(600))

@@ -95,6 +95,19 @@ struct HeaderInjector: Injector {
     }
 }
 
+// MARK: Several servers
+
+func report(_ client: APIClient) async throws {
+    while true {
+        for server in client.servers.snapshot {
+            let dimensions = [("server", server.baseURL)]
+            Gauge(label: "servers.in_use", dimensions: dimensions).record(server.state == .inUse ? 1 : 0)
+            Gauge(label: "servers.requests", dimensions: dimensions).record(server.active)
+        }
+        try await Task.sleep(for: .seconds(15))
+    }
+}
+
 // MARK: Fleets
 
 func report(_ fleet: Fleet, logger: Logger) async throws {

@@ -151,8 +151,14 @@ final class Transmission: Interruptible, PhaseReporter {
         record.withLock { $0.mayHaveActed = true }
     }
 
-    /// Records which of two requests that were sent for one has brought the response.
-    func noteAnswered(_ request: HTTPRequest) { record.withLock { $0.sent = request } }
+    /// Records which of two requests that were sent for one has brought the response, as if only that one had been
+    /// sent.
+    func noteAnswered(_ request: HTTPRequest?, without sends: Int) {
+        record.withLock { record in
+            record.sent = request ?? record.sent
+            record.sends -= sends
+        }
+    }
 
     /// The origin that the last request was sent to; `nil` if none was sent.
     var server: Origin? { read { $0.sent?.url.origin } }

@@ -29,7 +29,7 @@ struct Cookies: Layer {
             }
         }
         let response = try await next(adding(to: request, in: transmission), context)
-        keep(response, to: request, in: transmission)
+        keep(response, to: request, context)
         return response
     }
 
@@ -76,11 +76,12 @@ struct Cookies: Layer {
     }
 
     @inline(never)
-    private func keep(_ response: HTTPResponse, to request: HTTPRequest, in transmission: Transmission) {
+    private func keep(_ response: HTTPResponse, to request: HTTPRequest, _ context: CallContext) {
+        let transmission = context.transmission
         let values = response.headers.values("Set-Cookie")
         var refusal: CookieRefusal?
         // A middleware may have led the request elsewhere, and that server speaks for itself only.
-        if !values.isEmpty, transmission.server.map({ $0 == request.url.origin }) ?? true {
+        if !values.isEmpty, context.server.map({ $0 == request.url.origin }) ?? true {
             refusal = jar.store(values, from: request.url, of: owner(in: transmission), by: transmission.time)
         }
         transmission.warn { jar.takeFileWarning() }

@@ -51,6 +51,8 @@ public struct EndpointPath: Sendable, Hashable {
             if offset > 0 { text += "/" }
             append(segment: segment)
         }
+        // Which of them are the same in each call is not known.
+        values = 0
     }
 
     /// Creates the path of a URL, which names the call. The call itself checks the URL.
@@ -94,8 +96,12 @@ public struct EndpointPath: Sendable, Hashable {
     private mutating func append(path: EndpointPath) {
         if let problem = path.problem { return fail(problem) }
         guard !path.text.isEmpty else { return failOnEmptyValue() }
-        let count = text.utf8.split(separator: UInt8(ascii: "/")).count
-        if count < 64 { values |= path.values << count }
+        let slash = UInt8(ascii: "/")
+        let count = text.utf8.split(separator: slash).count
+        // What follows no slash continues a segment.
+        let continues = count > 0 && text.utf8.last != slash && path.text.utf8.first != slash
+        let shift = continues ? count - 1 : count
+        if shift < 64 { values |= path.values << shift }
         text += text.hasSuffix("/") && path.text.hasPrefix("/") ? path.text.dropFirst() : path.text[...]
     }
 
@@ -130,6 +136,7 @@ public struct EndpointPath: Sendable, Hashable {
             if depth < 0 { return fail("the path \(HTTPSyntax.quoted(text)) leads outside the base URL") }
         }
         text = String(PathSegments.removingDots(text).dropFirst(text.hasPrefix("/") ? 0 : 1))
+        values = 0
     }
 
     private var hasDotSegments: Bool {

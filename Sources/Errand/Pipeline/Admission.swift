@@ -51,8 +51,8 @@ struct Admission: Layer {
 
     /// Whether a request with credentials went where they belong. What another server says is about none of them: it
     /// accepts no token, refuses none, and gives no nonce.
-    private func hasArrived(in transmission: Transmission) -> Bool {
-        guard mayBeRerouted, let server = transmission.server else { return true }
+    private func hasArrived(_ context: CallContext) -> Bool {
+        guard mayBeRerouted, let server = context.server else { return true }
         return boundary.contains(server)
     }
 
@@ -76,7 +76,7 @@ struct Admission: Layer {
     /// Notes which token has signed the request of a response, and whether the server has accepted it.
     @inline(never)
     private func note(_ response: HTTPResponse, signedIn context: CallContext) -> HTTPResponse {
-        guard let access = context.accessToken, hasArrived(in: context.transmission) else { return response }
+        guard let access = context.accessToken, hasArrived(context) else { return response }
         if (200..<400).contains(response.status) { tokens?.live.accept(access) }
         guard marksSigned || response.status == 401 else { return response }
         var response = response
@@ -93,7 +93,7 @@ struct Admission: Layer {
         var context = context
         let first = try await proven(request, by: sender, context)
         let response = try await next(first.request, context)
-        guard hasArrived(in: context.transmission) else { return response }
+        guard hasArrived(context) else { return response }
         let nonce = sender.key?.learn(from: response, to: first.request, sentWith: first.nonce)
         guard let nonce, request.body?.isReplayable ?? true else {
             return note(response, signedIn: context)
@@ -102,7 +102,7 @@ struct Admission: Layer {
         try await takePermit(for: &context)
         let second = try await proven(request, by: sender, context, nonce: nonce)
         let final = try await next(second.request, context)
-        guard hasArrived(in: context.transmission) else { return final }
+        guard hasArrived(context) else { return final }
         sender.key?.learn(from: final, to: second.request, sentWith: second.nonce)
         return note(final, signedIn: context)
     }
@@ -115,7 +115,7 @@ struct Admission: Layer {
         let transmission = context.transmission
         var request = request
         if let app = sender.app {
-            transmission.note(.preparing)
+            if !context.isHedge { transmission.note(.preparing) }
             let unproven = request
             // A closure of the user's may make the proof, and wait for anything.
             request = try await transmission.runInChild { () async throws(ServiceError) in try await app(unproven) }

@@ -84,7 +84,9 @@ final class Pipeline: Sendable {
         if let gate = ConcurrencyGate(configuration.concurrency) { next = Self.entering(gate, then: next) }
         servers = builder.servers.pool(configuration)
         if let servers {
-            let layer = Servers(pool: servers, longestPause: configuration.longestServerPause)
+            let layer = Servers(
+                pool: servers, longestPause: configuration.longestServerPause,
+                hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty)
             next = Self.entering(layer, then: next)
         }
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)

@@ -54,7 +54,7 @@ final class Sender: Sendable {
             if notesStarts { transmission.noteAnswered(since: start) }
             return response
         } catch {
-            noteFailure(error, in: transmission, since: start)
+            noteFailure(error, context, since: start)
             throw error
         }
     }
@@ -70,7 +70,8 @@ final class Sender: Sendable {
                 before: transmission.deadline)
         return Send(
             timeout: transmission.rules.timeout, until: transmission.deadline, time: transmission.time,
-            reporter: transmission, permit: permit, under: TokenStore.refreshing, features: features)
+            reporter: context.isHedge ? HedgeReporter(transmission) : transmission, permit: permit,
+            under: TokenStore.refreshing, features: features)
     }
 
     @inline(never)
@@ -93,9 +94,11 @@ final class Sender: Sendable {
     }
 
     @inline(never)
-    private func noteFailure(_ error: ServiceError, in transmission: Transmission, since start: Instant) {
+    private func noteFailure(_ error: ServiceError, _ context: CallContext, since start: Instant) {
+        let transmission = context.transmission
         transmission.settings.upload?.finish()
         if error.mayHaveReachedServer { transmission.noteActed() }
+        if context.way?.isLost == true { return }
         transmission.report(.failed(error, after: start.duration(to: transmission.time.now)))
     }
 
@@ -207,6 +210,31 @@ final class Sender: Sendable {
     }
 
     private func limiter(of transmission: Transmission) -> RateLimiter { transmission.rules.limiter ?? limiter }
+}
+
+/// Reports for the second of two sends of a transmission: the phase is that of the first.
+private final class HedgeReporter: PhaseReporter {
+    private let transmission: Transmission
+
+    init(_ transmission: Transmission) {
+        self.transmission = transmission
+    }
+
+    var mayWait: Bool { false }
+
+    func note(_ phase: Phase) {}
+
+    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { transmission.beginUpload(of: length) }
+
+    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
+        transmission.beginReading(until: end)
+    }
+
+    func noteWait(forPermit wait: Duration) { transmission.noteWait(forPermit: wait) }
+
+    func tell(_ event: () -> ClientEvent.Kind?) { transmission.tell(event) }
+
+    func timedOut(_ bound: Timeout.Bound) -> ServiceError { transmission.timedOut(bound) }
 }
 
 extension HTTPResponse {

@@ -103,7 +103,8 @@ struct Retry: Layer {
         after outcome: Result<HTTPResponse, ServiceError>, of request: HTTPRequest, in transmission: Transmission
     ) -> Decision? {
         // An attempt that failed because it received no token would only ask for one again.
-        guard transmission.phase != .waitingForToken, request.body?.isReplayable ?? true,
+        guard transmission.scope.reason == nil, transmission.phase != .waitingForToken,
+            request.body?.isReplayable ?? true,
             !hasSessionEnded(of: transmission)
         else { return nil }
         let (policy, number) = (transmission.rules.retry, transmission.attempts)

@@ -3,26 +3,27 @@
 extension Servers {
     /// Returns after which delay the request is sent a second time; `nil` for never.
     @inline(never)
-    func hedgeDelay(of request: HTTPRequest, _ context: CallContext) -> Duration? {
-        guard pool.isHedging, context.mayHedge else { return nil }
+    func hedgeDelay(of request: HTTPRequest, _ context: CallContext, on way: ServerWay) -> Duration? {
+        guard let endpoint = way.endpoint, mayRepeat(in: context) else { return nil }
         let hasBytes = request.body.map { $0.bytes != nil } ?? true
         guard hasBytes, request.isSafelyRepeatable(pool.rules) else { return nil }
-        return pool.hedgeDelay(of: endpoint(of: context))
+        return pool.hedgeDelay(of: endpoint)
+    }
+
+    /// Whether a request may be sent a second time: the body of the response is read as a whole, nobody watches an
+    /// upload, and no middleware is watched, which is done for one send at a time.
+    private func mayRepeat(in context: CallContext) -> Bool {
+        let transmission = context.transmission
+        return !context.isRedirected && transmission.settings.delivery == .whole
+            && transmission.settings.upload == nil && (transmission.watch == nil || !hasMiddlewareBelow)
     }
 
     /// A number for the endpoint: its method, and its path without interpolated values.
-    private func endpoint(of context: CallContext) -> Int {
+    func endpoint(of context: CallContext) -> Int {
         var hasher = Hasher()
         hasher.combine(context.transmission.settings.method)
         context.transmission.settings.path.hashPattern(into: &hasher)
         return hasher.finalize()
-    }
-
-    /// Notes how long a response took, for the delays of later requests.
-    @inline(never)
-    func noteLatency(on way: ServerWay, _ context: CallContext) {
-        guard pool.isHedging, let latency = way.latency else { return }
-        pool.note(latency, of: endpoint(of: context))
     }
 
     /// Sends a request, and once more after that delay from when the first has its permit, unless that has ended by
@@ -30,83 +31,85 @@ extension Servers {
     func hedged(
         _ request: HTTPRequest, _ context: CallContext, on way: ServerWay, after delay: Duration, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        let (race, time) = (HedgeRace(), context.time)
+        let (race, time, transmission) = (HedgeRace(), context.time, context.transmission)
+        var other: ServerWay?
         await withDiscardingTaskGroup { group in
             group.startTask {
-                await race.run(.first) { () async throws(ServiceError) in
+                await race.run(.first, isGood: { isGood($0, on: way, context) }) { () async throws(ServiceError) in
                     try await next(request, context.entering(way))
-                } isGood: {
-                    way.outcome(of: $0) == .good
                 }
-                way.begun.complete(.success(time.now))
+                way.begun?.complete(.success(()))
             }
-            await way.begun.completion()
-            if case .success(let start) = way.begun.outcome, !race.hasEnded {
+            await way.begun?.completion()
+            if let start = way.start, !race.hasEnded {
                 let alarm = time.schedule(at: start.advanced(by: delay), for: .watch("a late response")) {
                     race.due.complete(.success(()))
                 }
                 await race.due.completion()
                 alarm.cancel()
             }
-            if race.beginSecond() {
+            // One that tries its server is to show whether that responds, and is not replaced.
+            if !transmission.scope.isStopped, !way.isTrial, race.beginSecond() {
+                // From now on, the phase is that of two requests.
+                if transmission.phase.comesAfterSending { transmission.noteActed() }
                 let second = way.hedge()
-                race.setSecond(second)
+                other = second
                 group.startTask {
-                    await race.run(.second) { () async throws(ServiceError) in
+                    await race.run(
+                        .second,
+                        // With 409, a server says that the key has arrived with the first.
+                        isGood: { isGood($0, on: second, context) && (request.method.isSafe || $0.status != 409) }
+                    ) { () async throws(ServiceError) in
                         try await next(request, context.entering(second, isHedge: true))
-                    } isGood: {
-                        // Its key has arrived with the first.
-                        second.outcome(of: $0) == .good && (request.method.isSafe || $0.status != 409)
                     }
                 }
             }
             await race.over.completion()
+            if let winner = race.winner { (winner == .first ? other : way)?.lose() }
             group.cancelAll()
         }
-        return try result(of: race, on: way, context)
+        return try result(of: race, on: way, other, context)
+    }
+
+    /// Whether the response ends the wait for the other request: its server is well, and a later response to the same
+    /// request would be no other.
+    private func isGood(_ response: HTTPResponse, on way: ServerWay, _ context: CallContext) -> Bool {
+        way.outcome(of: response) == .good
+            && (context.rules.accepts(response.status) || !context.rules.retry.isTransient(response))
     }
 
     @inline(never)
     private func result(
-        of race: HedgeRace, on first: ServerWay, _ context: CallContext
+        of race: HedgeRace, on first: ServerWay, _ second: ServerWay?, _ context: CallContext
     ) throws(ServiceError) -> HTTPResponse {
-        let (transmission, second) = (context.transmission, race.second)
-        switch race.winner {
-        case .first?: second?.drop()
-        case .second?:
+        let transmission = context.transmission
+        let (winner, isLate) = race.end
+        if winner == .second, isLate, let endpoint = first.endpoint, let wait = first.wait(at: context.time.now) {
             // It took at least that long.
-            if case .success(let start) = first.begun.outcome {
-                pool.note(start.duration(to: context.time.now), of: endpoint(of: context))
-            }
-            first.drop()
-        case nil:
-            // Both have failed.
-            switch race.result(.second) {
-            case .success(let response)?: _ = second?.end(response)
-            case .failure(let error)?: second?.end(error)
-            case nil: second?.drop()
-            }
+            pool.note(wait, of: endpoint)
         }
-        let winner = race.winner ?? .first
-        guard let way = winner == .first ? first : second, let result = race.result(winner) else { throw .cancelled }
-        if let sent = way.sent { transmission.noteAnswered(sent) }
+        guard let way = winner == .second ? second : first, let result = race.result(winner ?? .first) else {
+            throw .cancelled
+        }
+        let loser = winner == .second ? first : second
+        if let loser { transmission.noteAnswered(way.sent, without: loser.sends) }
+        let ended: Result<HTTPResponse, ServiceError>
         switch result {
-        case .success(let response):
-            let ended = way.end(response)
-            noteLatency(on: way, context)
-            return ended
+        case .success(let response): ended = .success(way.end(response))
         case .failure(let error):
             way.end(error)
-            throw error
+            ended = result
         }
-    }
-}
-
-extension CallContext {
-    /// Whether its request may be sent a second time: the body of the response is read as a whole, and nobody watches
-    /// an upload.
-    fileprivate var mayHedge: Bool {
-        !isHedge && !isRedirected && transmission.settings.delivery == .whole && transmission.settings.upload == nil
+        guard let loser else { return try ended.get() }
+        // Both have failed. A deadline or a stop was meant for the first.
+        if winner == nil, !transmission.scope.isStopped, let result = race.result(.second) {
+            switch result {
+            case .success(let response): _ = loser.end(response)
+            case .failure(let error): loser.end(error)
+            }
+        }
+        loser.drop()
+        return try ended.get()
     }
 }
 
@@ -120,7 +123,8 @@ private final class HedgeRace: Sendable {
         var results: [Entrant: Result<HTTPResponse, ServiceError>] = [:]
         var winner: Entrant?
         var hasSecond = false
-        var second: ServerWay?
+        /// Whether the first was under way when the second won.
+        var isLate = false
 
         var isOver: Bool { winner != nil || results.count == (hasSecond ? 2 : 1) }
     }
@@ -133,7 +137,8 @@ private final class HedgeRace: Sendable {
 
     var winner: Entrant? { state.withLock { $0.winner } }
 
-    var second: ServerWay? { state.withLock { $0.second } }
+    /// The winner, and whether the other was under way when it won.
+    var end: (winner: Entrant?, isLate: Bool) { state.withLock { ($0.winner, $0.isLate) } }
 
     /// Whether the first request has ended.
     var hasEnded: Bool { state.withLock { $0.results[.first] != nil } }
@@ -148,10 +153,8 @@ private final class HedgeRace: Sendable {
         }
     }
 
-    func setSecond(_ way: ServerWay) { state.withLock { $0.second = way } }
-
     func run(
-        _ entrant: Entrant, _ send: () async throws(ServiceError) -> HTTPResponse, isGood: (HTTPResponse) -> Bool
+        _ entrant: Entrant, isGood: (HTTPResponse) -> Bool, _ send: () async throws(ServiceError) -> HTTPResponse
     ) async {
         var result: Result<HTTPResponse, ServiceError>
         var hasWon = false
@@ -163,7 +166,7 @@ private final class HedgeRace: Sendable {
         }
         let isOver = state.withLock { [result, hasWon] state in
             state.results[entrant] = result
-            if hasWon, state.winner == nil { state.winner = entrant }
+            if hasWon, state.winner == nil { (state.winner, state.isLate) = (entrant, state.results.count == 1) }
             return state.isOver
         }
         due.complete(.success(()))

@@ -1,7 +1,7 @@
 /// When a request is sent a second time, and how often that may happen. A value that knows no clock, no lock and no
 /// task.
 struct Hedges: Sendable, Hashable {
-    /// How many second requests are free at the beginning, and may be saved up.
+    /// How many repetitions are free at the beginning, and may be saved up.
     static let most = 10.0
     /// More endpoints are not told apart at a time: one of them is forgotten.
     static let mostEndpoints = 1000
@@ -34,9 +34,11 @@ struct Hedges: Sendable, Hashable {
         return true
     }
 
-    /// Notes a response of that endpoint.
+    /// Pays a share of a second request, for a success.
+    mutating func earn() { budget = min(budget + limits.budget, Self.most) }
+
+    /// Notes how long a response of that endpoint took.
     mutating func note(_ latency: Duration, of endpoint: Int) {
-        budget = min(budget + limits.budget, Self.most)
         guard case .percentile = limits.delay else { return }
         if latencies[endpoint] == nil, latencies.count >= Self.mostEndpoints {
             latencies.remove(at: latencies.startIndex)

@@ -14,9 +14,9 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
 
         let kind: Kind
 
-        /// As long as that percentage of the recent responses to this endpoint have taken. Endpoints are told apart by
-        /// their methods and paths, in which all interpolated values count as equal. Until 20 responses are known,
-        /// nothing is sent twice.
+        /// The time within which that percentage of the recent responses to this endpoint arrived. Endpoints are told
+        /// apart by their methods and paths, in which all interpolated values count as equal. Until 20 responses are
+        /// known, nothing is sent twice.
         public static func percentile(_ percent: Double) -> Delay { Delay(kind: .percentile(percent)) }
         /// That long.
         public static func fixed(_ duration: Duration) -> Delay { Delay(kind: .fixed(duration)) }
@@ -24,7 +24,7 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
         /// The delay in words.
         public var description: String {
             switch kind {
-            case .percentile(let percent): "what \(percent) % of the responses took"
+            case .percentile(let percent): "the time that \(percent) % of the responses take"
             case .fixed(let duration): duration.displayText
             }
         }
@@ -45,25 +45,25 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - delay: How long to wait for the response to the first.
-    ///   - budget: How many second requests there may be for each success, a twentieth by default. The first ten are
-    ///     free, so that a program that has just begun has some.
+    ///   - budget: How many repetitions each success pays for, a twentieth by default. The first ten are free, so that
+    ///     a program that has just begun has some.
     public static func after(_ delay: Delay, budget: Double = 0.05) -> HedgingPolicy {
         HedgingPolicy(
             limits: Limits(delay: delay.kind, budget: budget),
-            text: "after \(delay), for at most \(budget) of the successes")
+            text: "after \(delay), and \(budget) times for each success")
     }
 
     /// A description of what is wrong with the policy; `nil` if it is valid.
     var problem: String? {
         guard let limits else { return nil }
         if !(limits.budget >= 0 && limits.budget <= 1) {
-            return "a budget of \(limits.budget) second requests for each success; it must be from 0 to 1"
+            return "a budget of \(limits.budget) repetitions for each success; it must be from 0 to 1"
         }
         switch limits.delay {
         case .percentile(let percent):
             return percent > 0 && percent < 100 ? nil : "the percentile \(percent); it must be between 0 and 100"
         case .fixed(let duration):
-            return duration < .zero ? "a negative delay of \(duration.displayText) before a second request" : nil
+            return duration < .zero ? "a negative delay of \(duration.displayText) before a repetition" : nil
         }
     }
 

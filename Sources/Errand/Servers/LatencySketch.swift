@@ -1,5 +1,5 @@
 /// How long responses took, in a fixed size: a count for each eighth of a power of two nanoseconds, from 65 µs to
-/// 137 s.
+/// 275 s.
 struct LatencySketch: Sendable, Hashable {
     private static let parts = 8
     private static let exponents = 16...37

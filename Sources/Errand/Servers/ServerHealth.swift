@@ -44,6 +44,9 @@ struct ServerHealth: Sendable, Hashable {
         case good
         /// It says nothing: the request was not sent, or was canceled.
         case neutral
+        /// The connection ended before the server processed the request. That says nothing either, because connections
+        /// end after a time, but the request is better sent elsewhere: the server may be about to end.
+        case turnedAway
         case bad(Sign)
         /// It asks for a pause.
         case pause(Duration)
@@ -137,7 +140,7 @@ struct ServerHealth: Sendable, Hashable {
         guard ticket.generation == generation else { return nil }
         switch outcome {
         case .good: return succeed(at: now)
-        case .neutral:
+        case .neutral, .turnedAway:
             if case .tried(let since, let cause) = standing, ticket.isTrial {
                 standing = .aside(since: since, until: now, cause)
             }

@@ -14,15 +14,30 @@ final class ServerPool: Sendable {
         records = Lock(ServerRecords(count: list.addresses.count, choice: rules.choice, breaker: breaker))
     }
 
-    /// Looks at what is known now.
-    func read<Value: Sendable>(_ look: (ServerRecords) -> Value) -> Value { records.withLock { look($0) } }
+    /// What is known about each server.
+    var servers: [ServerHealth] { records.withLock { $0.servers } }
 
+    /// Returns the server that a request would ask now.
+    func look(for asker: ServerRecords.Asker, at now: Instant) -> Result<Int, ServerRecords.Refusal> {
+        records.withLock { $0.look(for: asker, at: now) }
+    }
+
+    /// Whether no other server is in use.
+    func isLast(_ index: Int) -> Bool { records.withLock { $0.isLast(index) } }
+
+    /// Whether another server than those may be asked at once.
+    func hasAnother(than failed: Set<Int>, at now: Instant) -> Bool {
+        records.withLock { $0.hasAnother(than: failed, at: now) }
+    }
+
+    /// Chooses a server for a request, and begins that.
     func choose(
         for asker: ServerRecords.Asker, at now: Instant
     ) -> Result<(index: Int, ticket: ServerHealth.Ticket), ServerRecords.Refusal> {
         records.withLock { $0.choose(for: asker, at: now) }
     }
 
+    /// Ends a request.
     func end(
         _ index: Int, _ ticket: ServerHealth.Ticket, _ outcome: ServerHealth.Outcome, by time: any TimeSource
     ) -> ServerHealth.Change? {
@@ -38,7 +53,10 @@ extension ServerPool {
     /// Pays for a second request. Returns whether there was enough left.
     func spendOnHedge() -> Bool { hedges.withLock { $0?.spend() ?? false } }
 
-    /// Notes a response of that endpoint.
+    /// Pays a share of a second request, for a success.
+    func payForHedge() { hedges.withLock { $0?.earn() } }
+
+    /// Notes how long a response of that endpoint took.
     func note(_ latency: Duration, of endpoint: Int) { hedges.withLock { $0?.note(latency, of: endpoint) } }
 }
 

@@ -9,8 +9,13 @@ final class ServerWay: SendWay {
     private struct State {
         var server: (index: Int, ticket: ServerHealth.Ticket)?
         var url: HTTPURL?
-        /// The request that was given to the transport.
+        /// When that was chosen.
+        var start: Instant?
+        /// The request that was given to the transport, and how often that happened.
         var sent: HTTPRequest?
+        var sends = 0
+        /// Whether the other request has brought the response.
+        var isLost = false
         /// When the head of the response arrived.
         var head: Instant?
     }
@@ -20,18 +25,21 @@ final class ServerWay: SendWay {
     private let asker: ServerRecords.Asker
     private let request: HTTPRequest
     private let longestPause: Duration
-    /// What the request is sent instead of; `nil` if it is the first.
-    private let other: ServerWay?
+    /// A number for the endpoint, if requests may be sent twice.
+    let endpoint: Int?
+    /// Whether it is the second request.
+    private let isHedge: Bool
     private let state = Lock(State())
-    /// Completes when the request has its permit and its server.
-    let begun = Promise<Instant, Never>()
+    /// Completes when the request has its permit and its server; `nil` if nobody waits for that.
+    let begun: Promise<Void, Never>?
 
     init(
         pool: ServerPool, transmission: Transmission, asker: ServerRecords.Asker, request: HTTPRequest,
-        longestPause: Duration, hedging other: ServerWay? = nil
+        longestPause: Duration, endpoint: Int?, isHedge: Bool = false
     ) {
         (self.pool, self.transmission, self.asker, self.request) = (pool, transmission, asker, request)
-        (self.longestPause, self.other) = (longestPause, other)
+        (self.longestPause, self.endpoint, self.isHedge) = (longestPause, endpoint, isHedge)
+        begun = endpoint == nil ? nil : Promise()
     }
 
     /// Returns the way of a second request: to another server, if there is one and the request may go there.
@@ -41,41 +49,52 @@ final class ServerWay: SendWay {
         if let first = state.withLock({ $0.server?.index }) { asker.failed.insert(first) }
         return ServerWay(
             pool: pool, transmission: transmission, asker: asker, request: request, longestPause: longestPause,
-            hedging: self)
+            endpoint: endpoint, isHedge: true)
     }
+
+    /// Whether the request tries its server.
+    var isTrial: Bool { state.withLock { $0.server?.ticket.isTrial ?? false } }
 
     /// Throws if no server may be asked now.
     func check() throws(ServiceError) {
         let now = transmission.time.now
-        if case .failure(let refusal) = pool.read({ $0.look(for: asker, at: now) }) {
+        if case .failure(let refusal) = pool.look(for: asker, at: now) {
             throw error(of: refusal, at: now)
         }
     }
 
     func point(_ request: inout HTTPRequest) throws(ServiceError) {
-        if other != nil, !pool.spendOnHedge() { throw .cancelled }
         let now = transmission.time.now
         switch pool.choose(for: asker, at: now) {
         case .success((let index, let ticket)):
+            if isHedge, !pool.spendOnHedge() {
+                report(pool.end(index, ticket, .neutral, by: transmission.time), of: index)
+                throw .cancelled
+            }
             if let url = pool.list.url(request.url, at: index) { request.url = url }
             let url = request.url
-            state.withLock { $0 = State(server: (index, ticket), url: url) }
+            state.withLock { $0 = State(server: (index, ticket), url: url, start: now) }
             if asker.bound == nil { transmission.noteServer(index) }
-            begun.complete(.success(now))
-            if other != nil { transmission.tell { .hedged(pool.list.addresses[index].text) } }
+            begun?.complete(.success(()))
+            if isHedge { transmission.tell { .hedged(pool.list.addresses[index].text) } }
         case .failure(let refusal):
             throw error(of: refusal, at: now)
         }
     }
 
-    func noteSent(_ request: HTTPRequest) { state.withLock { $0.sent = request } }
+    func noteSent(_ request: HTTPRequest) {
+        state.withLock { state in
+            state.sent = request
+            state.sends += 1
+        }
+    }
 
     func noteHead(at instant: Instant) { state.withLock { $0.head = instant } }
 
     var canPause: Bool {
         // A call that is bound to its server would go on asking it.
         guard asker.bound == nil, let server = state.withLock({ $0.server }) else { return false }
-        return pool.read { !$0.isLast(server.index) }
+        return !pool.isLast(server.index)
     }
 
     private func error(of refusal: ServerRecords.Refusal, at now: Instant) -> ServiceError {
@@ -93,23 +112,30 @@ final class ServerWay: SendWay {
         let url = server.url
         let outcome = wasAsked(url) ? self.outcome(of: response) : .neutral
         finish(server.index, server.ticket, outcome)
-        var response = pool.list.addresses.count > 1 ? translated(response, from: url) : response
-        guard url != request.url else { return response }
-        response.provenance.sentTo = url
+        if outcome == .good { noteSuccess(response) }
+        var response = pool.list.addresses.count > 1 ? translated(response, from: url, at: server.index) : response
+        if url != request.url { response.provenance.sentTo = url }
         return response
+    }
+
+    /// Notes a response for the delays of later requests, and for the budget of second ones.
+    private func noteSuccess(_ response: HTTPResponse) {
+        guard let endpoint else { return }
+        if response.isSuccess { pool.payForHedge() }
+        let (start, head) = state.withLock { ($0.start, $0.head) }
+        if let start, let head { pool.note(start.duration(to: head), of: endpoint) }
     }
 
     /// Returns the response with a redirect as the layers above understand it, which see the client's own URL. One
     /// within the server leads to that URL, and to any server; one to another server of the list leads there.
-    private func translated(_ response: HTTPResponse, from url: HTTPURL) -> HTTPResponse {
+    private func translated(_ response: HTTPResponse, from url: HTTPURL, at source: Int) -> HTTPResponse {
         guard (300..<400).contains(response.status), let location = response.headers["Location"],
-            let target = try? url.resolving(location), let source = pool.list.index(of: url),
-            let index = pool.list.index(of: target)
+            let target = try? url.resolving(location), let index = pool.list.index(of: target)
         else { return response }
         var response = response
         if index != source {
             response.provenance.leadsToServer = true
-        } else if source != 0 {
+        } else if url != request.url {
             response.headers["Location"] = (pool.list.ownURL(for: target) ?? target).absoluteString
         }
         return response
@@ -136,11 +162,20 @@ final class ServerWay: SendWay {
     /// The request that was given to the transport; `nil` if none was.
     var sent: HTTPRequest? { state.withLock { $0.sent } }
 
-    /// How long the head of the response took; `nil` if it has not arrived.
-    var latency: Duration? {
-        guard case .success(let start) = begun.outcome, let head = state.withLock({ $0.head }) else { return nil }
-        return start.duration(to: head)
-    }
+    /// How often a request was given to the transport.
+    var sends: Int { state.withLock { $0.sends } }
+
+    /// Whether the other request has brought the response.
+    var isLost: Bool { state.withLock { $0.isLost } }
+
+    /// Notes that the other request has brought the response.
+    func lose() { state.withLock { $0.isLost = true } }
+
+    /// How long the response has taken until now; `nil` if the request has not begun.
+    func wait(at now: Instant) -> Duration? { start?.duration(to: now) }
+
+    /// When the request had its permit and its server; `nil` if it has not begun.
+    var start: Instant? { state.withLock { $0.start } }
 
     private func take() -> (index: Int, ticket: ServerHealth.Ticket, url: HTTPURL)? {
         state.withLock { state in
@@ -159,13 +194,13 @@ final class ServerWay: SendWay {
         report(pool.end(index, ticket, outcome, by: transmission.time), of: index)
         switch outcome {
         case .good, .neutral: return
-        case .bad, .pause: break
+        case .bad, .pause, .turnedAway: break
         }
         guard asker.bound == nil else { return }
         let mayGoOn = (!transmission.mayHaveActed || request.isSafelyRepeatable(pool.rules))
         var failed = asker.failed.union([index])
         let now = transmission.time.now
-        let goesOn = mayGoOn && pool.read { $0.hasAnother(than: failed, at: now) }
+        let goesOn = mayGoOn && pool.hasAnother(than: failed, at: now)
         if failed.count == pool.list.addresses.count { failed = [] }
         transmission.noteFailed(failed, goesOn: goesOn)
     }
@@ -212,7 +247,7 @@ extension ServiceError {
             switch failure.kind {
             case .refused, .tls, .untrustedCertificate, .malformed: .bad(.silence)
             // A connection that ends between two requests, or turns some of them away, says nothing about its server.
-            case .reset: failure.mayHaveReachedServer ? .bad(.silence) : .neutral
+            case .reset: failure.mayHaveReachedServer ? .bad(.silence) : .turnedAway
             case .truncated: .bad(.refusal)
             case .dns, .unreachable: .bad(.noWay)
             default: .neutral

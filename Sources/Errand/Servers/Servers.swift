@@ -8,18 +8,18 @@ struct Servers: Layer {
     let pool: ServerPool
     /// The longest pause that a server may ask for.
     let longestPause: Duration
+    /// Whether attempt middleware sees the sends.
+    let hasMiddlewareBelow: Bool
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
         guard let way = try way(of: request, context) else { return try await next(request, context) }
-        if let delay = hedgeDelay(of: request, context) {
+        if let delay = hedgeDelay(of: request, context, on: way) {
             return try await hedged(request, context, on: way, after: delay, next: next)
         }
         do throws(ServiceError) {
-            let response = way.end(try await next(request, context.entering(way)))
-            noteLatency(on: way, context)
-            return response
+            return way.end(try await next(request, context.entering(way)))
         } catch {
             way.end(error)
             throw error
@@ -31,7 +31,8 @@ struct Servers: Layer {
     private func way(of request: HTTPRequest, _ context: CallContext) throws(ServiceError) -> ServerWay? {
         guard let asker = asker(of: request, context) else { return nil }
         let way = ServerWay(
-            pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause)
+            pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause,
+            endpoint: pool.isHedging ? endpoint(of: context) : nil)
         try way.check()
         return way
     }

@@ -138,6 +138,7 @@ final class Send: Sendable {
     func takePermit() async throws(ServiceError) {
         try checkLock()
         guard let permit else { return }
+        guard reporter.mayWait else { throw .cancelled }
         note(.waitingForPermit)
         let (wait, use) = try await permit.takeAnother(in: scope)
         state.withLock { $0.permitUse = use }
@@ -195,12 +196,18 @@ protocol PhaseReporter: AnyObject, Sendable {
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
     /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
     func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>?
+    /// Whether the send may wait for another permit.
+    var mayWait: Bool { get }
     /// Reports how long the send has waited for another permit.
     func noteWait(forPermit wait: Duration)
     /// Reports something to the developer of the program. The text is asked for only if somebody listens.
     func tell(_ event: () -> ClientEvent.Kind?)
     /// The error of a send whose time is up.
     func timedOut(_ bound: Timeout.Bound) -> ServiceError
+}
+
+extension PhaseReporter {
+    var mayWait: Bool { true }
 }
 
 /// The lock under which a send is made.

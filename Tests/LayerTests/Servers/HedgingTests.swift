@@ -1,6 +1,7 @@
 @testable import Errand
 import ErrandTestSupport
 import ErrandTesting
+import FoundationEssentials
 import Testing
 
 /// Servers in virtual time: `a.test` is late, `b.test` is not.
@@ -203,6 +204,128 @@ import Testing
         }
     }
 
+    @Test("B10: a status that is retried waits for the other request, and an error that is final does not")
+    func retriedStatuses() async throws {
+        late(1)
+        network.on(.get, "https://b.test/*") {
+            ScriptedReply.status(429, headers: ["Retry-After": "30"])
+            ScriptedReply.status(404)
+        }
+        let client = client { $0.rateLimit = .unlimited }
+        try await clock.run {
+            let reply = try await client.reply(to: call)
+            #expect(reply.value == 1 && reply.duration == .seconds(1) && reply.attempts == 1)
+            try await clock.sleep(until: .ms(60_000))
+            let error = await #expect(throws: ServiceError.self) { try await client.run(call) }
+            #expect(error?.rejection?.status == 404 && clock.now == .ms(60_100))
+        }
+    }
+
+    @Test("B2, B10: a deadline that ends both requests is no mark against the second one's server")
+    func deadlineOfBoth() async throws {
+        network.onAny { ScriptedReply.silence.always }
+        let client = client()
+        await clock.run {
+            let error = await #expect(throws: ServiceError.self) {
+                try await client.run(call.deadline(.milliseconds(150)))
+            }
+            // The first was sent, whatever the second has come to.
+            #expect(error?.mayHaveReachedServer == true)
+        }
+        let states = client.servers.snapshot.map(\.state)
+        #expect(states[0] != .inUse && states[1] == .inUse)
+    }
+
+    @Test("B3, B10: when both have failed, the next attempt has its usual pause")
+    func bothFail() async throws {
+        network.onAny {
+            ScriptedReply.status(503).after(.milliseconds(150)).times(2)
+            ScriptedReply.json("1")
+        }
+        let client = client { $0.retry = RetryPolicy(attempts: 2, base: .seconds(10)) }
+        try await clock.run {
+            let reply = try await client.reply(to: call)
+            #expect(reply.attempts == 2 && reply.duration > .milliseconds(300))
+        }
+        #expect(network.sent.count == 3)
+    }
+
+    @Test("B10: the loser leaves no failure among the events, and a cookie of the winner is kept")
+    func loser() async throws {
+        network.on(.get, "https://a.test/*") {
+            ScriptedReply.json("1", headers: ["Set-Cookie": "s=1; Path=/"]).after(.milliseconds(200))
+            ScriptedReply.json("1")
+        }
+        network.on(.get, "https://b.test/*") { ScriptedReply.silence }
+        let failures = Noted(0)
+        let client = client {
+            $0.cookies = CookieJar()
+            $0.observe = { event in if case .failed = event.kind { failures.update { $0 += 1 } } }
+        }
+        try await clock.run {
+            let values = (try await client.run(call), try await client.run(call))
+            #expect(values == (1, 1))
+        }
+        #expect(failures.value == 0)
+        #expect(network.sent.last?.request.headers["Cookie"] == "s=1")
+    }
+
+    @Test("B4, B9: a request that checks a server is not repeated")
+    func trial() async throws {
+        network.on(.get, "https://a.test/*") {
+            ScriptedReply.failure(.refused)
+            ScriptedReply.json("1").after(.seconds(1))
+        }
+        network.on(.get, "https://b.test/*") { ScriptedReply.json("2") }
+        let client = client { $0.servers.choice = .inOrder(returningAfter: .zero) }
+        try await clock.run {
+            let first = try await client.run(call)
+            try await clock.sleep(until: .ms(10_000))
+            let second = try await client.run(call)
+            #expect(first == 2 && second == 1)
+        }
+        #expect(client.servers.snapshot[0].state == .inUse)
+    }
+
+    @Test("B11: a failure pays for nothing, and a repetition that wins pays once")
+    func payment() {
+        var hedges = Hedges(HedgingPolicy.Limits(delay: .fixed(.zero), budget: 0.25))
+        for _ in 0..<10 {
+            let isPaid = hedges.spend()
+            #expect(isPaid)
+        }
+        #expect(!hedges.spend() && hedges.delay(of: 1) == nil)
+        for _ in 0..<4 { hedges.earn() }
+        #expect(hedges.budget == 1 && hedges.delay(of: 1) == .zero)
+    }
+
+    @Test("B6, B10: with attempt middleware too, what was stored is stored, and what a middleware answers is not")
+    func storedWithMiddleware() async throws {
+        struct Own: Middleware {
+            func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+                guard request.url.origin.host == "b.test", request.url.path == "/own" else {
+                    return try await next(request, context)
+                }
+                return HTTPResponse(
+                    status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(.init("7".utf8)))
+            }
+        }
+        late()
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
+        network.on(.get, "https://b.test/x") { ScriptedReply.json("2", headers: headers) }
+        let client = client {
+            $0.cache = .memory(megabytes: 1)
+            $0.attemptMiddlewares = [Own()]
+        }
+        let own = Endpoint<Int>.get("own")
+        try await clock.run {
+            var values = [try await client.run(call), try await client.run(call)]
+            for _ in 0..<2 { values.append(try await client.run(own)) }
+            #expect(values == [2, 2, 7, 7])
+        }
+        #expect(network.sent.map(\.request.url.path) == ["/x", "/x", "/own", "/own"])
+    }
+
     @Test("B6, B10: what the second request has brought is stored like any other response")
     func stored() async throws {
         late()
@@ -281,5 +404,9 @@ import Testing
         #expect(hash("\(user)/friends") == hash("users/\(8)/friends"))
         #expect(hash("a/\(user)") == hash("a/users/\(9)") && hash("a-\(1)") == hash("a-\(2)"))
         #expect("users/\(7)" as EndpointPath == "users/7")
+        // What is known only when the program runs may be the name of the endpoint.
+        let parts = ["users", "reports"].map { EndpointPath(segments: [$0, "7"]) }
+        #expect(hash(parts[0]) != hash(parts[1]))
+        #expect(hash("x-\(user)") == hash("x-users/\(8)") && hash("x-\(user)") != hash("y-\(user)"))
     }
 }

@@ -223,7 +223,7 @@ private struct Walk {
     private mutating func endOne() throws {
         let sent = sent.remove(at: Int.random(in: 0..<sent.count, using: &random))
         let outcomes: [ServerHealth.Outcome] = [
-            .good, .good, .good, .neutral, .bad(.refusal), .bad(.silence), .bad(.silence), .bad(.noWay),
+            .good, .good, .good, .neutral, .turnedAway, .bad(.refusal), .bad(.silence), .bad(.silence), .bad(.noWay),
             .pause(.seconds(3)),
         ]
         let outcome = outcomes[Int.random(in: 0..<outcomes.count, using: &random)]
@@ -238,7 +238,7 @@ private struct Walk {
         if !isLate {
             switch outcome {
             case .good: models[sent.index].failures = 0
-            case .bad(.noWay), .neutral, .pause: break
+            case .bad(.noWay), .neutral, .turnedAway, .pause: break
             case .bad: models[sent.index].failures += 1
             }
         }

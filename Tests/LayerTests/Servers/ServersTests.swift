@@ -83,8 +83,11 @@ import Testing
             ScriptedReply.json("1")
             ScriptedReply.silence
         }
+        // What is turned away goes to the other server, at once.
+        network.on(.get, "https://b.test/*") { ScriptedReply.json("1") }
         let client = client { $0.sharesEqualRequests = true }
         try await clock.run {
+            #expect(try await client.reply(to: call).duration == .zero)
             try await run(1, client)
             #expect(client.servers.snapshot.map(\.failuresInRow) == [0, 0])
             async let other = failure(of: call.deadline(.milliseconds(200)), client)
@@ -92,7 +95,7 @@ import Testing
             _ = try await other
         }
         #expect(client.servers.snapshot[0].state != .inUse)
-        #expect(hosts == ["a", "a", "a"])
+        #expect(hosts == ["a", "b", "a", "a"])
     }
 
     @Test("B2: fifty calls that fail together move the client on once")
@@ -411,7 +414,7 @@ import Testing
 
     @Test("B6: a call that names its server stays there; one that is not in the list is refused")
     func named() async throws {
-        network.on(.get, "https://b.test/*") { ScriptedReply.failure(.refused).always }
+        network.on(.get, "https://b.test/x") { ScriptedReply.failure(.refused).always }
         let client = client()
         try await clock.run {
             _ = try await failure(of: call.server(b), client)
@@ -419,10 +422,18 @@ import Testing
             let error = try await failure(of: call.server("https://c.test"), client)
             guard case .invalidRequest(let invalid) = error else { throw error }
             #expect("\(invalid)".contains("https://c.test"))
+            // A redirect within the server stays there.
+            network.on(.get, "https://b.test/photos/7") { ScriptedReply.redirect(to: "/photos/7/") }
+            network.on(.get, "https://b.test/photos/7/") { ScriptedReply.json("1").times(2) }
+            #expect(try await client.run(Endpoint<Int>.get("photos/7").server(b)) == 1)
+            network.on(.get, "https://b.test/photos/8") { ScriptedReply.redirect(to: "/photos/7/") }
+            #expect(try await client.run(Endpoint<Int>.get(url: "https://b.test/photos/8")) == 1)
+            #expect(hosts.allSatisfy { $0 == "b" })
+            let sent = network.sent.count
             // Neither does a page or a link lead it elsewhere.
             let link = Endpoint<Int>.get(url: "https://a.test/elsewhere").server(b)
             guard case .invalidRequest = try await failure(of: link, client) else { throw error }
-            #expect(network.sent.count == 3)
+            #expect(network.sent.count == sent)
         }
     }
 

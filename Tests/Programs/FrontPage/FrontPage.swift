@@ -32,6 +32,8 @@ actor FrontPageServer {
         func configuration(_ name: String, _ url: String) -> Configuration {
             var configuration = Configuration(ServerEnvironment(name: name, baseURL: url))
             configuration.rateLimit = .unlimited
+            // While a service hangs, its part is missing at once, and the page does not wait for it.
+            configuration.breaker = .standard
             configuration.observe = { metrics.count($0, of: name) }
             configure(&configuration)
             return configuration
