@@ -9,7 +9,7 @@ final class Nginx: Sendable {
     /// What the settings name can be in here.
     let folder: Scratch
 
-    private let process: ServerProcess
+    let process: ServerProcess
 
     /// Starts nginx.
     ///

@@ -4,7 +4,7 @@ import Foundation
 
 /// A program of the system that tests use; if it is not installed, these tests are skipped.
 enum Program: String {
-    case openssl, nginx, clang, gzip, bash, curl, python3, sha256sum, glewlwyd
+    case openssl, nginx, haproxy, clang, gzip, bash, curl, python3, sha256sum, glewlwyd
     case muslCompiler = "musl-gcc"
 
     /// The program ended with a status other than 0.
@@ -108,6 +108,12 @@ final class ServerProcess: Sendable {
             process.stop()
         }
     }
+
+    /// Suspends the server, which goes on accepting connections in the kernel, and does not respond.
+    func suspend() { process.suspend() }
+
+    /// Continues the server.
+    func resume() { process.resume() }
 
     /// Ends the server and returns what it has printed since it was ready.
     func stop() -> String {

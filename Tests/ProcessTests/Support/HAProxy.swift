@@ -1,0 +1,46 @@
+#if os(Linux)
+import ErrandTestSupport
+import ErrandTesting
+import Foundation
+
+/// A haproxy that parts requests among servers on this machine, one after the other, and repeats none.
+final class HAProxy: Sendable {
+    let port: Int
+    private let process: ServerProcess
+
+    /// Starts haproxy before the servers with those ports.
+    init(in folder: Scratch, before ports: [Int]) async throws {
+        var failure: any Error = CancellationError()
+        // A port that was free a moment ago may be in use now.
+        for _ in 0..<5 {
+            let probe = try LoopbackServer()
+            let port = probe.port
+            probe.close()
+            let servers = ports.map { "    server s\($0) 127.0.0.1:\($0)" }.joined(separator: "\n")
+            try folder.write(
+                """
+                global
+                    maxconn 256
+                defaults
+                    mode http
+                    timeout connect 500ms
+                    timeout client 60s
+                    timeout server 60s
+                    retries 0
+                listen all
+                    bind 127.0.0.1:\(port)
+                    balance roundrobin
+                \(servers)
+
+                """, to: "haproxy.cfg")
+            do {
+                process = try await ServerProcess(
+                    .haproxy, ["-V", "-db", "-f", folder.path("haproxy.cfg")], readyAfter: "polling mechanism")
+                self.port = port
+                return
+            } catch { failure = error }
+        }
+        throw failure
+    }
+}
+#endif
