@@ -141,10 +141,12 @@ final class LoopbackCore: Sendable {
         }
         guard let body = reader.readBody() else { return false }
         request.body = body
-        let handler = change { [request] state in
+        let (handler, isClosed) = change { [request] state in
             state.received.append(request)
-            return state.routes.answer(request) ?? state.others.answer(request)
+            return (state.routes.answer(request) ?? state.others.answer(request), state.isClosed)
         }
+        // It has no routes any more, which is not for the client to see.
+        guard !isClosed else { return false }
         guard let handler else {
             let text = Data("no route matches \(request.method) \(request.target)".utf8)
             return perform(LoopbackReply.status(404, body: text).steps(for: request.method), on: socket)
