@@ -212,31 +212,6 @@ final class Sender: Sendable {
     private func limiter(of transmission: Transmission) -> RateLimiter { transmission.rules.limiter ?? limiter }
 }
 
-/// Reports for the second of two sends of a transmission: the phase is that of the first.
-private final class HedgeReporter: PhaseReporter {
-    private let transmission: Transmission
-
-    init(_ transmission: Transmission) {
-        self.transmission = transmission
-    }
-
-    var mayWait: Bool { false }
-
-    func note(_ phase: Phase) {}
-
-    func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { transmission.beginUpload(of: length) }
-
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
-        transmission.beginReading(until: end)
-    }
-
-    func noteWait(forPermit wait: Duration) { transmission.noteWait(forPermit: wait) }
-
-    func tell(_ event: () -> ClientEvent.Kind?) { transmission.tell(event) }
-
-    func timedOut(_ bound: Timeout.Bound) -> ServiceError { transmission.timedOut(bound) }
-}
-
 extension HTTPResponse {
     /// Whether a field may have a long run of combining marks that is not in canonical order.
     fileprivate var mayHaveUnsortedMarks: Bool {
