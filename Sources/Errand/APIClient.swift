@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A client of one server, which runs its calls.
+/// A client of one server, or of several with the same API, which runs their calls.
 ///
 ///     let client = APIClient("https://api.example.com/v1") {
 ///         $0.tokens = tokens

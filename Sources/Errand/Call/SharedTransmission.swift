@@ -95,7 +95,7 @@ final class SharedTransmission: Sendable {
         }
     }
 
-    /// Leaves it. The last call stops it, for its own reason: a deadline speaks against a server.
+    /// Leaves it. The last call stops it, for its own reason: a deadline counts against a server.
     private func leave(_ own: Transmission) {
         let isLast = state.withLock { state in
             state.calls -= 1

@@ -10,6 +10,7 @@
 //     stream              that of its call                 as its call; the reader that drops it
 //     wait for a piece    its own, below that              the timeout of an attempt
 //     other waits         that of call or transmission     as those
+//     one of two sends    that of its one call             as its call; a response to the other cancels its task
 //     wait for a sign-in  its own                          its caller's task, its limit, `OAuth.shutdown()`
 //     LatestOnly          its own                          its caller's task, the next operation, `cancel()`
 //

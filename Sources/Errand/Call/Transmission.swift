@@ -34,14 +34,15 @@ final class Transmission: Interruptible, PhaseReporter {
         var bodyRead: Promise<Void, Never>?
         /// The transmission whose response is awaited in place of an own one, or was.
         var followed: Transmission?
-        /// What is known about the servers that were asked.
+        /// Which of several servers were asked.
         var servers = ServerMemory()
     }
 
     /// Which of several servers were asked, by their numbers.
     struct ServerMemory: Sendable {
+        /// The one that was asked last.
         var last: Int?
-        /// Those that have failed since all have.
+        /// Those that have failed. When all have, none of them counts any more.
         var failed: Set<Int> = []
         /// Whether the next attempt goes to another server at once.
         var goesOn = false
@@ -153,7 +154,7 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Records which of two requests that were sent for one has brought the response, as if only that one had been
     /// sent.
-    func noteAnswered(_ request: HTTPRequest?, without sends: Int) {
+    func noteWinner(_ request: HTTPRequest?, without sends: Int) {
         record.withLock { record in
             record.sent = request ?? record.sent
             record.sends -= sends

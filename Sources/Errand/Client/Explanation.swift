@@ -162,8 +162,7 @@ extension APIClient {
             return Explanation(
                 request: sent, body: endpoint.body, rules: rules, configuration: configuration,
                 cache: pipeline.cacheOutlook(for: request, rules: rules),
-                server: server?.text,
-                digests: endpoint.options.digests
+                server: server?.text, digests: endpoint.options.digests
             ).text
         } catch {
             return "Nothing would be sent. \(error.detail)"

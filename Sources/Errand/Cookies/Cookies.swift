@@ -49,7 +49,7 @@ struct Cookies: Layer {
         guard request.headers["Cookie"] == nil, reaches(request.url, hasLeftOrigin: hasLeftOrigin) else { return nil }
         guard jar.isLoaded else { return "" }
         let own = jar.expectedHeader(for: request.url, of: owner, at: now)
-        guard servers.addresses.count > 1, servers.first.remainder(of: request.url) != nil else { return own }
+        guard servers.addresses.count > 1, servers.isForAny(request.url) else { return own }
         let all = servers.addresses.indices.map { index in
             servers.url(request.url, at: index).flatMap { jar.expectedHeader(for: $0, of: owner, at: now) }
         }

@@ -32,18 +32,15 @@ public struct EndpointPath: Sendable, Hashable {
         hasher.combine(problem)
     }
 
-    /// Hashes the path without its interpolated values, which calls of the same endpoint have in different forms.
+    /// Hashes the path without its interpolated values, in which calls of the same endpoint differ.
     func hashPattern(into hasher: inout Hasher) {
-        for (index, segment) in text.split(separator: "/").enumerated() {
+        for (index, segment) in text.split(separator: "/", omittingEmptySubsequences: false).enumerated() {
             hasher.combine(index < 64 && values & 1 << index != 0 ? "" : segment)
         }
     }
 
-    /// Notes that the last segment has an interpolated value.
-    private mutating func noteValue() {
-        let index = text.utf8.split(separator: UInt8(ascii: "/")).count - 1
-        if (0..<64).contains(index) { values |= 1 << index }
-    }
+    /// The number of slashes before the end, which is that of the last segment.
+    private var lastSegment: Int { text.utf8.count { $0 == UInt8(ascii: "/") } }
 
     /// Creates a path from segments, each of which is escaped.
     public init(segments: [String]) {
@@ -96,13 +93,10 @@ public struct EndpointPath: Sendable, Hashable {
     private mutating func append(path: EndpointPath) {
         if let problem = path.problem { return fail(problem) }
         guard !path.text.isEmpty else { return failOnEmptyValue() }
-        let slash = UInt8(ascii: "/")
-        let count = text.utf8.split(separator: slash).count
-        // What follows no slash continues a segment.
-        let continues = count > 0 && text.utf8.last != slash && path.text.utf8.first != slash
-        let shift = continues ? count - 1 : count
+        let isSlashDoubled = text.hasSuffix("/") && path.text.hasPrefix("/")
+        let shift = lastSegment - (isSlashDoubled ? 1 : 0)
         if shift < 64 { values |= path.values << shift }
-        text += text.hasSuffix("/") && path.text.hasPrefix("/") ? path.text.dropFirst() : path.text[...]
+        text += isSlashDoubled ? path.text.dropFirst() : path.text[...]
     }
 
     private mutating func failOnEmptyValue() {
@@ -115,7 +109,7 @@ public struct EndpointPath: Sendable, Hashable {
         text +=
             segment == "." || segment == ".."
             ? segment.replacing(".", with: "%2E") : PercentEncoding.segment.encode(segment)
-        noteValue()
+        if lastSegment < 64 { values |= 1 << lastSegment }
     }
 
     private mutating func finish() {

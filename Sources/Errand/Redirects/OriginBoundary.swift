@@ -16,8 +16,7 @@ final class OriginBoundary: Sendable {
 
     init(
         _ own: Origin, servers: Set<Origin> = [], trusting trusted: Set<Origin> = [],
-        secretNames: SecretNames = .standard,
-        queryKey: (name: String, value: String)? = nil
+        secretNames: SecretNames = .standard, queryKey: (name: String, value: String)? = nil
     ) {
         self.own = own
         self.servers = servers.subtracting([own])

@@ -104,8 +104,7 @@ struct Retry: Layer {
     ) -> Decision? {
         // An attempt that failed because it received no token would only ask for one again.
         guard transmission.scope.reason == nil, transmission.phase != .waitingForToken,
-            request.body?.isReplayable ?? true,
-            !hasSessionEnded(of: transmission)
+            request.body?.isReplayable ?? true, !hasSessionEnded(of: transmission)
         else { return nil }
         let (policy, number) = (transmission.rules.retry, transmission.attempts)
         let isSafe = request.isRepeatable
@@ -115,9 +114,9 @@ struct Retry: Layer {
         let verdict: RetryPolicy.Verdict
         var wait = Duration.zero
         // Computed once, so that a closure sees the pause that the policy would make.
-        var usual: Duration?
+        var usual: Duration? = goesOn ? .zero : nil
         func usualPause() -> Duration {
-            let pause = usual ?? (goesOn ? .zero : transmission.usualPause(after: number, atLeast: wait))
+            let pause = usual ?? transmission.usualPause(after: number, atLeast: wait)
             usual = pause
             return pause
         }
@@ -137,8 +136,7 @@ struct Retry: Layer {
             reason = .failure(error)
         }
         guard case .isRepeated(let own) = verdict, own != nil || wait <= policy.maximumRetryAfter,
-            let pause = transmission.pause(
-                after: number, atLeast: wait, exactly: own ?? usual ?? (goesOn ? .zero : nil)),
+            let pause = transmission.pause(after: number, atLeast: wait, exactly: own ?? usual),
             let paid = outcome.wasTurnedAway || goesOn ? 0 : quota.withdraw(afterThrottle: outcome.wasThrottled)
         else { return nil }
         return Decision(pause: pause, paid: paid, reason: reason)

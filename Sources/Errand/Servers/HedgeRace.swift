@@ -20,8 +20,6 @@ final class HedgeRace: Sendable {
     /// Completes when there is a winner, or when all have ended.
     let over = Promise<Void, Never>()
 
-    var winner: Entrant? { state.withLock { $0.winner } }
-
     /// The winner, and whether the other was under way when it won.
     var end: (winner: Entrant?, isLate: Bool) { state.withLock { ($0.winner, $0.isLate) } }
 

@@ -65,7 +65,7 @@ extension Servers {
                 }
             }
             await race.over.completion()
-            if let winner = race.winner { (winner == .first ? other : way)?.lose() }
+            if let winner = race.end.winner { (winner == .first ? other : way)?.lose() }
             group.cancelAll()
         }
         return try result(of: race, on: way, other, context)
@@ -92,7 +92,7 @@ extension Servers {
             throw .cancelled
         }
         let loser = winner == .second ? first : second
-        if let loser { transmission.noteAnswered(way.sent, without: loser.sends) }
+        if let loser { transmission.noteWinner(way.sent, without: loser.sends) }
         let ended: Result<HTTPResponse, ServiceError>
         switch result {
         case .success(let response): ended = .success(way.end(response))

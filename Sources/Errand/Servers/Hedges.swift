@@ -19,7 +19,7 @@ struct Hedges: Sendable, Hashable {
     /// Returns after which delay a request of that endpoint is sent a second time; `nil` for never.
     func delay(of endpoint: Int) -> Duration? {
         guard budget >= 1 else { return nil }
-        switch limits.delay {
+        switch limits.delay.kind {
         case .fixed(let duration): return duration
         case .percentile(let percent):
             guard let latency = latencies[endpoint], latency.total >= Self.leastResponses else { return nil }
@@ -39,7 +39,7 @@ struct Hedges: Sendable, Hashable {
 
     /// Notes how long a response of that endpoint took.
     mutating func note(_ latency: Duration, of endpoint: Int) {
-        guard case .percentile = limits.delay else { return }
+        guard case .percentile = limits.delay.kind else { return }
         if latencies[endpoint] == nil, latencies.count >= Self.mostEndpoints {
             latencies.remove(at: latencies.startIndex)
         }

@@ -31,15 +31,14 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
     }
 
     struct Limits: Sendable, Hashable {
-        let delay: Delay.Kind
+        let delay: Delay
         let budget: Double
     }
 
     let limits: Limits?
-    private let text: String
 
     /// Nothing is sent a second time before the first attempt has ended.
-    public static let none = HedgingPolicy(limits: nil, text: "no hedging")
+    public static let none = HedgingPolicy(limits: nil)
 
     /// A request is sent a second time after that delay.
     ///
@@ -48,9 +47,7 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
     ///   - budget: How many repetitions each success pays for, a twentieth by default. The first ten are free, so that
     ///     a program that has just begun has some.
     public static func after(_ delay: Delay, budget: Double = 0.05) -> HedgingPolicy {
-        HedgingPolicy(
-            limits: Limits(delay: delay.kind, budget: budget),
-            text: "after \(delay), and \(budget) times for each success")
+        HedgingPolicy(limits: Limits(delay: delay, budget: budget))
     }
 
     /// A description of what is wrong with the policy; `nil` if it is valid.
@@ -59,7 +56,7 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
         if !(limits.budget >= 0 && limits.budget <= 1) {
             return "a budget of \(limits.budget) repetitions for each success; it must be from 0 to 1"
         }
-        switch limits.delay {
+        switch limits.delay.kind {
         case .percentile(let percent):
             return percent > 0 && percent < 100 ? nil : "the percentile \(percent); it must be between 0 and 100"
         case .fixed(let duration):
@@ -68,5 +65,7 @@ public struct HedgingPolicy: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The policy in words.
-    public var description: String { text }
+    public var description: String {
+        limits.map { "after \($0.delay), and \($0.budget) times for each success" } ?? "no hedging"
+    }
 }

@@ -55,7 +55,7 @@ struct ServerHealth: Sendable, Hashable {
     enum Sign: Sendable, Hashable {
         /// The server has answered that it cannot.
         case refusal
-        /// The connection failed or broke off, or nothing came in time.
+        /// The connection failed or was dropped, or nothing came in time.
         case silence
         /// There is no way to the server, which may be the network's fault.
         case noWay
@@ -71,9 +71,9 @@ struct ServerHealth: Sendable, Hashable {
         var breaker: CircuitBreaker.Limits?
         /// Whether there are others.
         var hasOthers: Bool
-        /// So many failures in a row set a server aside that has answered meanwhile.
+        /// How many failures in a row set a server aside that has responded since the failing request began.
         var failures = 3
-        /// So many failures in a row set the last server aside.
+        /// How many failures in a row set the last server aside.
         var failuresOfLast = 20
         var pause = Duration.seconds(10)
         var longestPause = Duration.seconds(300)
@@ -114,9 +114,6 @@ struct ServerHealth: Sendable, Hashable {
     var asideUntil: Instant? {
         if case .aside(_, let until, _) = standing { until } else { nil }
     }
-
-    /// How many requests have ended of late, and how many of them have failed; `nil` without a breaker.
-    func recent(at now: Instant) -> (sends: Int, failures: Int)? { window?.counts(at: now) }
 
     /// Whether a request may try it, if it has been aside for at least that long.
     func isDue(at now: Instant, after wait: Duration = .zero) -> Bool {

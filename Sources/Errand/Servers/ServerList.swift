@@ -60,9 +60,13 @@ struct ServerList: Sendable {
 
     /// Returns the server with that base URL; `nil` if there is none.
     func index(named text: String) -> Int? {
+        // What is no base URL is the name of none, and the error says which there are.
         guard let address = try? Address(text) else { return nil }
         return addresses.firstIndex(of: address)
     }
+
+    /// Whether a request for that URL may go to any server: it is below the base URL of the first.
+    func isForAny(_ url: HTTPURL) -> Bool { first.remainder(of: url) != nil }
 
     /// Returns the same URL at another server; `nil` if it is not below the base URL of the first.
     func url(_ url: HTTPURL, at index: Int) -> HTTPURL? { self.url(url, from: 0, to: index) }

@@ -1,10 +1,12 @@
 /// The way of one send to its server: chosen once, and ended once.
 final class ServerWay: SendWay {
+    /// The server that was chosen, and the URL there.
+    private typealias Choice = (index: Int, ticket: ServerHealth.Ticket, url: HTTPURL)
+
     private struct State {
-        var server: (index: Int, ticket: ServerHealth.Ticket)?
-        var url: HTTPURL?
-        /// When that was chosen.
-        var start: Instant?
+        var choice: Choice?
+        /// Whether what the request says about its server is known.
+        var isOver = false
         /// The request that was given to the transport, and how often that happened.
         var sent: HTTPRequest?
         var sends = 0
@@ -40,14 +42,14 @@ final class ServerWay: SendWay {
     func hedge() -> ServerWay {
         var asker = asker
         asker.mayTry = false
-        if let first = state.withLock({ $0.server?.index }) { asker.failed.insert(first) }
+        if let first = state.withLock({ $0.choice?.index }) { asker.failed.insert(first) }
         return ServerWay(
             pool: pool, transmission: transmission, asker: asker, request: request, longestPause: longestPause,
             endpoint: endpoint, isHedge: true)
     }
 
     /// Whether the request tries its server.
-    var isTrial: Bool { state.withLock { $0.server?.ticket.isTrial ?? false } }
+    var isTrial: Bool { state.withLock { $0.choice?.ticket.isTrial ?? false } }
 
     /// Throws if no server may be asked now.
     func check() throws(ServiceError) {
@@ -67,7 +69,7 @@ final class ServerWay: SendWay {
             }
             if let url = pool.list.url(request.url, at: index) { request.url = url }
             let url = request.url
-            state.withLock { $0 = State(server: (index, ticket), url: url, start: now) }
+            state.withLock { $0.choice = (index, ticket, url) }
             if asker.bound == nil { transmission.noteServer(index) }
             begun?.complete(.success(()))
             if isHedge { transmission.tell { .hedged(pool.list.addresses[index].text) } }
@@ -87,14 +89,15 @@ final class ServerWay: SendWay {
 
     var canPause: Bool {
         // A call that is bound to its server would go on asking it.
-        guard asker.bound == nil, let server = state.withLock({ $0.server }) else { return false }
-        return !pool.isLast(server.index)
+        guard asker.bound == nil, let index = state.withLock({ $0.choice?.index }) else { return false }
+        return !pool.isLast(index)
     }
 
     private func error(of refusal: ServerRecords.Refusal, at now: Instant) -> ServiceError {
         let isOne = asker.bound != nil || pool.list.addresses.count == 1
-        let what = isOne ? "\(pool.list.addresses[refusal.index].text) has failed" : "all servers have failed"
-        var failure = TransportFailure(.circuitOpen, "\(what) too often", mayHaveReachedServer: false)
+        let servers = isOne ? "\(pool.list.addresses[refusal.index].text) has" : "all servers have"
+        let message = "\(servers) failed too often"
+        var failure = TransportFailure(.circuitOpen, message, mayHaveReachedServer: false)
         failure.pause.value = refusal.until.map { max(now.duration(to: $0), .zero) }
         return .transport(failure)
     }
@@ -116,13 +119,14 @@ final class ServerWay: SendWay {
     private func noteSuccess(_ response: HTTPResponse) {
         guard let endpoint else { return }
         if response.isSuccess { pool.payForHedge() }
-        let (start, head) = state.withLock { ($0.start, $0.head) }
+        let (start, head) = state.withLock { ($0.choice?.ticket.began, $0.head) }
         if let start, let head { pool.note(start.duration(to: head), of: endpoint) }
     }
 
     /// Returns the response with a redirect as the layers above understand it, which see the client's own URL. One
     /// within the server leads to that URL, and to any server; one to another server of the list leads there.
     private func translated(_ response: HTTPResponse, from url: HTTPURL, at source: Int) -> HTTPResponse {
+        // A target that is no URL is refused where redirects are followed.
         guard (300..<400).contains(response.status), let location = response.headers["Location"],
             let target = try? url.resolving(location), let index = pool.list.index(of: target)
         else { return response }
@@ -169,13 +173,14 @@ final class ServerWay: SendWay {
     func wait(at now: Instant) -> Duration? { start?.duration(to: now) }
 
     /// When the request had its permit and its server; `nil` if it has not begun.
-    var start: Instant? { state.withLock { $0.start } }
+    var start: Instant? { state.withLock { $0.choice?.ticket.began } }
 
-    private func take() -> (index: Int, ticket: ServerHealth.Ticket, url: HTTPURL)? {
+    /// Returns the server that was chosen, once; `nil` if none was.
+    private func take() -> Choice? {
         state.withLock { state in
-            guard let server = state.server, let url = state.url else { return nil }
-            state.server = nil
-            return (server.index, server.ticket, url)
+            guard !state.isOver, let choice = state.choice else { return nil }
+            state.isOver = true
+            return choice
         }
     }
 
@@ -191,7 +196,7 @@ final class ServerWay: SendWay {
         case .bad, .pause, .turnedAway: break
         }
         guard asker.bound == nil else { return }
-        let mayGoOn = (!transmission.mayHaveActed || request.isSafelyRepeatable(pool.rules))
+        let mayGoOn = !transmission.mayHaveActed || request.isSafelyRepeatable(pool.rules)
         var failed = asker.failed.union([index])
         let now = transmission.time.now
         let goesOn = mayGoOn && pool.hasAnother(than: failed, at: now)

@@ -40,10 +40,9 @@ struct Servers: Layer {
     private func asker(of request: HTTPRequest, _ context: CallContext) -> ServerRecords.Asker? {
         guard let index = pool.list.index(of: request.url) else { return nil }
         let transmission = context.transmission
-        let isBound =
-            context.isBound || transmission.rules.server != nil || index != 0
-            || pool.list.first.remainder(of: request.url) == nil
-        if isBound { return ServerRecords.Asker(bound: index, mayTry: false) }
+        if context.isBound || transmission.rules.server != nil || !pool.list.isForAny(request.url) {
+            return ServerRecords.Asker(bound: index, mayTry: false)
+        }
         let memory = transmission.servers
         let canRepeat = request.body?.isReplayable ?? true
         // It might take effect twice.

@@ -18,7 +18,7 @@ extension ServerPool {
     func outlook(for request: HTTPRequest, isNamed: Bool, at now: Instant) -> (text: String, url: HTTPURL) {
         let servers = snapshot(at: now)
         let index = list.index(of: request.url)
-        let isBound = isNamed || index != 0 || list.first.remainder(of: request.url) == nil
+        let isBound = isNamed || !list.isForAny(request.url)
         let notes = servers.filter { $0.state != .inUse }.map(\.description)
         let end = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
         switch look(for: ServerRecords.Asker(bound: isBound ? index : nil), at: now) {

@@ -3,7 +3,6 @@ extension Step {
     static let all = [
         signIn, signInWithBrowser, loadFriends, tapTwice, keepTheLimit, refreshOnce, tryAgain, meetTheDeadline,
         changeServers, noticeNoNetwork, readPages, secondLoad, staleAnswer, sharedCalls, sendPicture, downloadFile,
-        followEvents,
-        oneAlert, changeSettings, outliveTheView, shareTheLimit, signOut,
+        followEvents, oneAlert, changeSettings, outliveTheView, shareTheLimit, signOut,
     ]
 }

@@ -126,6 +126,31 @@ struct BadInputTests {
             Setting(words: "negative timeout of -1 ms") { $0.timeout = .milliseconds(-1) },
             Setting(words: "negative deadline of -1 s") { $0.deadline = .seconds(-1) },
             Setting(words: "negative wait of -1 s") { $0.offline = .wait(upTo: .seconds(-1)) },
+            Setting(words: "limit of 0 requests at once") { $0.concurrency = .atMost(0) },
+            Setting(words: "queue for -1 requests") { $0.concurrency = .atMost(1, queue: -1) },
+            Setting(words: "negative time of -1 s before the return") {
+                $0.servers.choice = .inOrder(returningAfter: .seconds(-1))
+            },
+            Setting(words: "a share of 0.0") {
+                $0.breaker = .opening(at: 0, ofAtLeast: 1, within: .seconds(1), for: .seconds(1))
+            },
+            Setting(words: "a share of nan") {
+                $0.breaker = .opening(at: .nan, ofAtLeast: 1, within: .seconds(1), for: .seconds(1))
+            },
+            Setting(words: "looks at 0 requests") {
+                $0.breaker = .opening(at: 1, ofAtLeast: 0, within: .seconds(1), for: .seconds(1))
+            },
+            Setting(words: "looks at 9 ms") {
+                $0.breaker = .opening(at: 1, ofAtLeast: 1, within: .milliseconds(9), for: .seconds(1))
+            },
+            Setting(words: "opens for 0 ms") {
+                $0.breaker = .opening(at: 1, ofAtLeast: 1, within: .seconds(1), for: .zero)
+            },
+            Setting(words: "percentile 100") { $0.hedging = .after(.percentile(100)) },
+            Setting(words: "percentile nan") { $0.hedging = .after(.percentile(.nan)) },
+            Setting(words: "negative delay of -1 ms") { $0.hedging = .after(.fixed(.milliseconds(-1))) },
+            Setting(words: "budget of 2.0") { $0.hedging = .after(.percentile(95), budget: 2) },
+            Setting(words: "budget of -inf") { $0.hedging = .after(.percentile(95), budget: -.infinity) },
             Setting(words: "retry policy of 0 attempts") { $0.retry = RetryPolicy(attempts: 0) },
             Setting(words: "negative pause") { $0.retry = RetryPolicy(attempts: 2, base: .seconds(-1)) },
             Setting(words: "negative pause") { $0.retry = RetryPolicy(attempts: 2, cap: .seconds(-1)) },

@@ -44,6 +44,9 @@ struct CallStage: Sendable, CustomTestStringConvertible {
                 configuration.retry = RetryPolicy(attempts: 2, base: .seconds(1000), cap: .seconds(1000))
             },
             reply: .status(503, headers: ["Retry-After": "40"])),
+        CallStage(
+            name: "waiting for either of two responses", sent: 2,
+            configure: { configuration, _ in configuration.hedging = .after(.fixed(.seconds(1))) }),
         CallStage(name: "waiting for the answer", sent: 1, configure: { _, _ in }),
         CallStage(
             name: "half-way through the body", sent: 1, configure: { _, _ in },

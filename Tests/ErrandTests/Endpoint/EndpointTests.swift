@@ -21,6 +21,7 @@ struct EndpointTests {
         let plain = Endpoint<Int>.get("x")
         let changed = plain.authentication(.optional).timeout(.seconds(1)).timeout(.milliseconds(5))
             .deadline(.seconds(3)).retry(.never).idempotencyKey("k").permits(3)
+            .ignoringConcurrency().server("https://b.test")
         #expect(plain.options.timeout == nil && plain.options.permits == 1)
         #expect(plain.options.authentication == .automatic)
         #expect(changed.options.authentication == .optional)
@@ -31,6 +32,8 @@ struct EndpointTests {
         #expect(changed.options.retry == .never)
         #expect(changed.options.idempotencyKey == .fixed("k"))
         #expect(changed.options.permits == 3)
+        #expect(!plain.options.ignoresConcurrency && plain.options.server == nil)
+        #expect(changed.options.ignoresConcurrency && changed.options.server == "https://b.test")
         #expect("\(changed)".contains("permits: 3"))
     }
 

@@ -101,6 +101,21 @@ import Testing
         #expect(network.sent.map(\.at) == [.zero, .ms(1000)])
     }
 
+    @Test("B12: what ends all calls ends those that wait", arguments: [false, true])
+    func endOfAll(shutsDown: Bool) async {
+        network.onAny { slow }
+        let client = client(.atMost(1))
+        await clock.run {
+            async let first = outcome(of: call, client)
+            async let second = outcome(of: call, client)
+            try? await clock.sleep(until: .ms(2))
+            if shutsDown { await client.shutdown() } else { client.cancelAll() }
+            let outcomes = await [first, second]
+            #expect(outcomes == [.failure(.cancelled), .failure(.cancelled)] && clock.now == .ms(2))
+        }
+        #expect(network.sent.count == 1)
+    }
+
     @Test("B12: a call can ignore the limit, and does not count then")
     func ignoring() async throws {
         network.onAny { slow }

@@ -56,6 +56,9 @@ import Testing
         // What is known only when the program runs may be the name of the endpoint.
         let parts = ["users", "reports"].map { EndpointPath(segments: [$0, "7"]) }
         #expect(hash(parts[0]) != hash(parts[1]))
+        #expect(hash("/users/\(1)/a/") == hash("/users/\(2)/a/") && hash("/users/\(1)") != hash("/users/a/\(1)"))
+        let rooted: EndpointPath = "/\(7)/x"
+        #expect(hash("a/\(rooted)") == hash("a/\(8)/x") && hash("a\(rooted)") == hash("a/\(8)/x"))
         #expect(hash("x-\(user)") == hash("x-users/\(8)") && hash("x-\(user)") != hash("y-\(user)"))
     }
 }

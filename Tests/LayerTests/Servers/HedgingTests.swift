@@ -1,4 +1,4 @@
-@testable import Errand
+import Errand
 import ErrandTestSupport
 import ErrandTesting
 import FoundationEssentials
@@ -341,17 +341,5 @@ import Testing
             }
         }
         #expect(asked == ["a0", "b100"])
-    }
-
-    @Test(
-        "B9: a wrong policy is refused",
-        arguments: [
-            HedgingPolicy.after(.percentile(0)), .after(.percentile(100)), .after(.fixed(.milliseconds(-1))),
-            .after(.percentile(95), budget: 2), .after(.percentile(95), budget: -.infinity),
-        ])
-    func problems(policy: HedgingPolicy) async throws {
-        let error = await #expect(throws: ServiceError.self) { try await client(policy).run(call) }
-        guard case .invalidRequest = error else { throw try #require(error) }
-        #expect(network.sent.isEmpty)
     }
 }

@@ -8,7 +8,7 @@ import Testing
     let network = scripted()
 
     @Test(
-        "B1: what speaks against a server, and what does not",
+        "B1: what counts against a server, and what does not",
         arguments: [
             (ScriptedReply.failure(.refused), true), (.failure(.reset), true), (.status(502), true),
             (.status(503), true), (.failure(.untrustedCertificate), true), (.status(504), true), (.status(520), true),
@@ -27,7 +27,7 @@ import Testing
         #expect(hosts.contains("b") == isAgainst)
     }
 
-    @Test("B1: a deadline that ends a send speaks against the server; one that ends a wait, and a cancellation, do not")
+    @Test("B1: a deadline that ends a send counts against the server; one that ends a wait, and a cancellation, do not")
     func deadlines() async throws {
         network.on(.get, "https://a.test/*") { ScriptedReply.silence.always }
         network.on(.get, "https://b.test/*") { ScriptedReply.json("1").always }

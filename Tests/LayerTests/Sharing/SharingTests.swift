@@ -136,6 +136,8 @@ import Testing
         ("redirects with a condition", x.redirects(.following { _ in true })),
         ("more permits", x.permits(2)),
         ("a limiter of its own", x.limiter(RateLimiter(.unlimited))),
+        ("no place among the requests at once", x.ignoringConcurrency()),
+        ("a server of its own", x.server("https://api.test")),
         ("other statuses", x.accepting(404)),
         ("no-store", x.header("Cache-Control", "max-age=0, No-Store")),
     ]

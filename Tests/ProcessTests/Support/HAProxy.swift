@@ -10,13 +10,8 @@ final class HAProxy: Sendable {
 
     /// Starts haproxy before the servers with those ports.
     init(in folder: Scratch, before ports: [Int]) async throws {
-        var failure: any Error = CancellationError()
-        // A port that was free a moment ago may be in use now.
-        for _ in 0..<5 {
-            let probe = try LoopbackServer()
-            let port = probe.port
-            probe.close()
-            let servers = ports.map { "    server s\($0) 127.0.0.1:\($0)" }.joined(separator: "\n")
+        let servers = ports.map { "    server s\($0) 127.0.0.1:\($0)" }.joined(separator: "\n")
+        (port, process) = try await ServerProcess.onFreePort { port in
             try folder.write(
                 """
                 global
@@ -33,14 +28,9 @@ final class HAProxy: Sendable {
                 \(servers)
 
                 """, to: "haproxy.cfg")
-            do {
-                process = try await ServerProcess(
-                    .haproxy, ["-V", "-db", "-f", folder.path("haproxy.cfg")], readyAfter: "polling mechanism")
-                self.port = port
-                return
-            } catch { failure = error }
+            return try await ServerProcess(
+                .haproxy, ["-V", "-db", "-f", folder.path("haproxy.cfg")], readyAfter: "polling mechanism")
         }
-        throw failure
     }
 }
 #endif

@@ -20,12 +20,7 @@ final class Nginx: Sendable {
     ///   - server: Settings for the one that listens.
     init(in folder: Scratch, listening options: String = "", http: String = "", server: String) async throws {
         self.folder = folder
-        var failure: any Error = CancellationError()
-        // A port that was free a moment ago may be in use now.
-        for _ in 0..<5 {
-            let probe = try LoopbackServer()
-            let port = probe.port
-            probe.close()
+        (port, process) = try await ServerProcess.onFreePort { port in
             try folder.write(
                 """
                 daemon off; master_process off; pid "\(folder.path("pid"))"; error_log stderr notice;
@@ -41,15 +36,10 @@ final class Nginx: Sendable {
                     }
                 }
                 """, to: "nginx.conf")
-            do {
-                process = try await ServerProcess(
-                    .nginx, ["-e", "stderr", "-p", folder.folder, "-c", folder.path("nginx.conf")],
-                    readyAfter: "event method")
-                self.port = port
-                return
-            } catch { failure = error }
+            return try await ServerProcess(
+                .nginx, ["-e", "stderr", "-p", folder.folder, "-c", folder.path("nginx.conf")],
+                readyAfter: "event method")
         }
-        throw failure
     }
 }
 #endif

@@ -1,5 +1,6 @@
 #if os(Linux)
 import ErrandTestSupport
+import ErrandTesting
 import Foundation
 
 /// A program of the system that tests use; if it is not installed, these tests are skipped.
@@ -91,6 +92,20 @@ final class ServerProcess: Sendable {
             }
             return said
         }
+    }
+
+    /// Starts a server on a port that was free a moment ago, and on another if that is in use now.
+    static func onFreePort(
+        _ start: (_ port: Int) async throws -> ServerProcess
+    ) async throws -> (port: Int, process: ServerProcess) {
+        var failure: any Error = CancellationError()
+        for _ in 0..<5 {
+            let probe = try LoopbackServer()
+            let port = probe.port
+            probe.close()
+            do { return (port, try await start(port)) } catch { failure = error }
+        }
+        throw failure
     }
 
     /// Waits until the server has printed something more. A test that is out of time ends the server, and so the wait.
