@@ -8,6 +8,7 @@ import Testing
 /// Requests to a Unix socket. The cases of the transport conformance run over one, too.
 @Suite("Unix sockets", .timeLimit(.minutes(10))) struct CurlUnixSocketTests {
     private static let inapplicable = [
+        "C22: a hundred calls to a port that refuses end when they are canceled": anotherServer,
         "C30: a port without a listener refuses, and nothing was sent": anotherServer,
         "C50: what may be secret is dropped when the origin changes, and does not come back": anotherServer,
         "C42: a request goes out as it was made, and nothing is added that changes its meaning": "it expects a port",
