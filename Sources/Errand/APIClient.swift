@@ -62,8 +62,8 @@ public actor APIClient {
         configuration.tokens?.live.add(calls)
         let origin = if case .success(let pipeline) = pipeline { pipeline.builder.origin } else { nil as Origin? }
         hub = EventHub(of: origin?.description, observer: configuration.observe)
-        if configuration.cache != nil, case .success(let pipeline) = pipeline {
-            pipeline.provideBackground(calls: calls, events: hub)
+        if case .success(let pipeline) = pipeline, pipeline.sendsBesideCalls {
+            pipeline.provideBackground(calls: calls, events: hub, time: configuration.time)
         }
         interpreter = ResponseInterpreter(
             decoder: configuration.decoder, rejectionDetails: configuration.rejectionDetails,

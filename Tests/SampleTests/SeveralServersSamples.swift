@@ -49,6 +49,13 @@ struct SeveralServersSamples {
             }
             return client
         }
+        func probed() -> APIClient {
+            let client = APIClient(.servers("https://api.example.com/v1", "https://backup.example.net/v1")) {
+                $0.servers.probe = "health"
+            }
+            return client
+        }
+        #expect(probed().configuration.servers.probe == "health")
         func plain() -> APIClient {
             let client = APIClient(.servers("https://api.example.com/v1", "https://backup.example.net/v1"))
             return client

@@ -17,7 +17,10 @@ extension CacheLayer {
         guard request.method == .get || request.method == .query else { return nil }
         let isOnly = cache.beginRefresh(of: finding.key)
         guard isOnly || isNeeded else { return nil }
-        let transmission = background.start(request, like: context, after: pause) { [cache] result in
+        var send = BackgroundSend(request, like: context)
+        send.rules.cache.mode = .refresh
+        send.pause = pause
+        let transmission = background.start(send) { [cache] result in
             if isOnly { cache.endRefresh(of: finding.key) }
             ended(result)
         }
@@ -106,28 +109,6 @@ extension CacheLayer {
         guard let age = ageIfUsable(stored, finding, at: time) else { return nil }
         let kind = finding.inquiry.isFresh(stored, aged: age) ? CacheStatus.Kind.hit : .stale
         return serve(stored, request, context, finding, kind, age: age, because: reason)
-    }
-}
-
-/// Starts transmissions that no call waits for.
-///
-/// A client provides the function, because they belong to it: they end with its shutdown.
-final class BackgroundSends: Sendable {
-    typealias Ended = @Sendable (Result<HTTPResponse, ServiceError>) -> Void
-    /// Sends a request like one of that context after a pause, in a transmission of its own, and returns it. Returns
-    /// `nil` if nothing may begin any more; then `ended` is not called.
-    typealias Start = @Sendable (HTTPRequest, CallContext, Duration, @escaping Ended) -> Transmission?
-
-    private let function = Lock<Start?>(nil)
-
-    func provide(_ function: @escaping Start) {
-        self.function.withLock { $0 = function }
-    }
-
-    func start(
-        _ request: HTTPRequest, like context: CallContext, after pause: Duration = .zero, ended: @escaping Ended
-    ) -> Transmission? {
-        function.withLock { $0 }?(request, context, pause, ended)
     }
 }
 

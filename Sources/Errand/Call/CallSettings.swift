@@ -78,6 +78,14 @@ final class CallSettings: Sendable {
     /// Whether a token store makes the call to refresh its token. Such a call goes to the front of the limiter's queue.
     var isRefreshCall: Bool { refreshRun != nil }
 
+    /// A number for the endpoint: its method, and its path without interpolated values.
+    var endpointNumber: Int {
+        var hasher = Hasher()
+        hasher.combine(method)
+        path.hashPattern(into: &hasher)
+        return hasher.finalize()
+    }
+
     /// The time since the call began.
     var age: Duration { started.duration(to: time.now) }
 

@@ -39,8 +39,10 @@ final class Pipeline: Sendable {
     let servers: ServerPool?
     /// The layer of the cache; `nil` if there is none.
     private let cache: CacheLayer?
-    /// Starts what the cache sends beside the calls; the client provides the function.
+    /// Starts what layers send beside the calls; the client provides the function.
     let background = BackgroundSends()
+    /// Whether a layer may send something beside the calls.
+    let sendsBesideCalls: Bool
     private let first: Middleware.Next
     /// The layers of a transmission, which are those below the session.
     private let transmission: Middleware.Next
@@ -82,11 +84,13 @@ final class Pipeline: Sendable {
             marksSigned: configuration.cache != nil, mayBeRerouted: !configuration.attemptMiddlewares.isEmpty)
         next = Self.entering(admission, then: next)
         if let gate = ConcurrencyGate(configuration.concurrency) { next = Self.entering(gate, then: next) }
+        let probe = Self.probe(configuration, builder, background)
+        sendsBesideCalls = configuration.cache != nil || probe != nil
         servers = builder.servers.pool(configuration)
         if let servers {
             let layer = Servers(
                 pool: servers, longestPause: configuration.longestServerPause,
-                hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty)
+                hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty, probe: probe)
             next = Self.entering(layer, then: next)
         }
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
@@ -117,6 +121,20 @@ final class Pipeline: Sendable {
             next = Self.entering(MiddlewareLayer(middleware: middleware, boundary: builder.boundary), then: next)
         }
         first = next
+    }
+
+    /// Returns what checks servers beside the calls; `nil` if nothing does.
+    private static func probe(
+        _ configuration: Configuration, _ builder: RequestBuilder, _ background: BackgroundSends
+    ) -> ServerProbe? {
+        guard let path = configuration.servers.probe else { return nil }
+        var options = CallOptions()
+        options.authentication = .none
+        options.timeout = .init(duration: configuration.timeout ?? .seconds(30))
+        options.deadline = .unlimited
+        return ServerProbe(path: path, rules: configuration.rules(for: options), background: background) {
+            try? builder.request(for: Endpoint<Data>.get(path), key: nil, files: BodyFiles())
+        }
     }
 
     /// Says to which of several servers a request would go now; `nil` if there is nothing to choose.

@@ -18,16 +18,8 @@ extension Servers {
             && transmission.settings.upload == nil && (transmission.watch == nil || !hasMiddlewareBelow)
     }
 
-    /// A number for the endpoint: its method, and its path without interpolated values.
-    func endpoint(of context: CallContext) -> Int {
-        var hasher = Hasher()
-        hasher.combine(context.transmission.settings.method)
-        context.transmission.settings.path.hashPattern(into: &hasher)
-        return hasher.finalize()
-    }
-
-    /// Sends a request, and once more after that delay from when the first has its permit, unless that has ended by
-    /// then. Both are child tasks, so neither outlives the call.
+    /// Sends a request, and once more after that delay from when the first is given to the transport, unless that has
+    /// ended by then. Both are child tasks, so neither outlives the call.
     func hedged(
         _ request: HTTPRequest, _ context: CallContext, on way: ServerWay, after delay: Duration, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {

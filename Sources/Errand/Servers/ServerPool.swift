@@ -11,7 +11,9 @@ final class ServerPool: Sendable {
         (self.list, self.rules) = (list, rules)
         hedges = Lock(hedging.limits.map(Hedges.init))
         isHedging = hedging.limits != nil
-        records = Lock(ServerRecords(count: list.addresses.count, choice: rules.choice, breaker: breaker))
+        records = Lock(
+            ServerRecords(
+                count: list.addresses.count, choice: rules.choice, breaker: breaker, isProbed: rules.probe != nil))
     }
 
     /// What is known about each server.
@@ -35,6 +37,11 @@ final class ServerPool: Sendable {
         for asker: ServerRecords.Asker, at now: Instant
     ) -> Result<(index: Int, ticket: ServerHealth.Ticket), ServerRecords.Refusal> {
         records.withLock { $0.choose(for: asker, at: now) }
+    }
+
+    /// Begins to probe a server; `nil` if there is none to be probed.
+    func beginProbe(at now: Instant) -> (index: Int, ticket: ServerHealth.Ticket)? {
+        records.withLock { $0.beginProbe(at: now) }
     }
 
     /// Ends a request.

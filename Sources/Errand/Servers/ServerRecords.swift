@@ -22,11 +22,14 @@ struct ServerRecords: Sendable, Hashable {
     private(set) var servers: [ServerHealth]
     private let choice: ServerChoice.Kind
     private let rules: ServerHealth.Rules
+    /// Whether a server that was set aside is tried by a probe while another is in use, and not by a request.
+    private let isProbed: Bool
     /// Where a choice begins among those that are equal.
     private var turn = 0
 
-    init(count: Int, choice: ServerChoice, breaker: CircuitBreaker) {
+    init(count: Int, choice: ServerChoice, breaker: CircuitBreaker, isProbed: Bool = false) {
         self.choice = choice.kind
+        self.isProbed = isProbed
         rules = ServerHealth.Rules(breaker: breaker.limits, hasOthers: count > 1)
         servers = Array(repeating: ServerHealth(rules), count: count)
     }
@@ -53,7 +56,8 @@ struct ServerRecords: Sendable, Hashable {
         let order = order
         let fresh = order.filter { !asker.failed.contains($0) }
         let usual = fresh.first { servers[$0].isInUse && !isAiling($0) }
-        if let due = fresh.first(where: { isToBeTried($0, by: asker, before: usual, at: now) }) {
+        let tries = usual == nil || !isProbed
+        if tries, let due = fresh.first(where: { isToBeTried($0, by: asker, before: usual, at: now) }) {
             return .success(due)
         }
         if let usual { return .success(usual) }
@@ -63,6 +67,16 @@ struct ServerRecords: Sendable, Hashable {
         }
         let until = servers.compactMap(\.asideUntil).min()
         return .failure(Refusal(index: order[0], cause: servers[order[0]].cause ?? .failure, until: until))
+    }
+
+    /// Begins to probe a server that may be tried, while another is in use; `nil` if there is none.
+    mutating func beginProbe(at now: Instant) -> (index: Int, ticket: ServerHealth.Ticket)? {
+        guard isProbed, servers.contains(where: { $0.isDue(at: now) }) else { return nil }
+        let order = order
+        guard let usual = order.first(where: { servers[$0].isInUse && !isAiling($0) }),
+            let due = order.first(where: { isDue($0, before: usual, at: now) })
+        else { return nil }
+        return (due, servers[due].begin(at: now))
     }
 
     /// Whether another server than those may be asked at once.
@@ -104,13 +118,20 @@ struct ServerRecords: Sendable, Hashable {
     /// Whether a request tries a server that was set aside, although another could be asked: one that can be sent again
     /// if the try fails or, when none has come for as long again, any.
     private func isToBeTried(_ index: Int, by asker: Asker, before usual: Int?, at now: Instant) -> Bool {
-        var pause = Duration.zero
-        if case .inOrder(let returning) = choice, let usual {
-            guard index < usual else { return false }
-            pause = returning
-        }
-        guard servers[index].isDue(at: now, after: pause) else { return false }
-        return asker.mayTry || servers[index].isDue(at: now, after: max(pause, servers[index].pause) * 2)
+        guard isDue(index, before: usual, at: now) else { return false }
+        let pause = max(wait(before: usual), servers[index].pause)
+        return asker.mayTry || servers[index].isDue(at: now, after: pause * 2)
+    }
+
+    /// Whether a server that was set aside may be tried, although `usual` could be asked.
+    private func isDue(_ index: Int, before usual: Int?, at now: Instant) -> Bool {
+        if case .inOrder = choice, let usual, index > usual { return false }
+        return servers[index].isDue(at: now, after: wait(before: usual))
+    }
+
+    /// How long a server stays aside while `usual` can be asked.
+    private func wait(before usual: Int?) -> Duration {
+        if case .inOrder(let returning) = choice, usual != nil { returning } else { .zero }
     }
 
     /// Returns why a server is not asked, even if there is no other; `nil` if it is.

@@ -13,12 +13,19 @@ public struct ServerRules: Sendable, Hashable {
     /// Then a request with such a key that a server may have received is sent to another one after a failure. Otherwise
     /// it stays where it is, because it might take effect twice.
     public var shareKeys = false
+    /// A path, such as `"health"`, by which a server that was set aside is checked while another is in use; `nil`, the
+    /// default, to have a call check it.
+    ///
+    /// A `GET` is sent there, with the client's headers but without a token, and no call waits for it. With a 2xx
+    /// response, the server is in use again; otherwise it is set aside for longer.
+    public var probe: EndpointPath?
 
     /// Creates the default rules.
     public init() {}
 
     /// A description of what is wrong with the rules; `nil` if they are valid.
     var problem: String? {
+        if let problem = probe?.problem { return "a probe of the servers that cannot be sent: \(problem)" }
         guard case .inOrder(let pause) = choice.kind, pause < .zero else { return nil }
         return "a negative time of \(pause.displayText) before the return to the first server"
     }

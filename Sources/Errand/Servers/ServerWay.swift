@@ -10,6 +10,8 @@ final class ServerWay: SendWay {
         /// The request that was given to the transport, and how often that happened.
         var sent: HTTPRequest?
         var sends = 0
+        /// When the first was given to it, if requests may be sent twice.
+        var start: Instant?
         /// Whether the other request has brought the response.
         var isLost = false
         /// When the head of the response arrived.
@@ -25,8 +27,10 @@ final class ServerWay: SendWay {
     let endpoint: Int?
     /// Whether it is the second request.
     private let isHedge: Bool
+    /// Whether it checks its server beside the calls.
+    private let isProbe: Bool
     private let state = Lock(State())
-    /// Completes when the request has its permit and its server; `nil` if nobody waits for that.
+    /// Completes when the request is given to the transport; `nil` if nobody waits for that.
     let begun: Promise<Void, Never>?
 
     init(
@@ -34,8 +38,20 @@ final class ServerWay: SendWay {
         longestPause: Duration, endpoint: Int?, isHedge: Bool = false
     ) {
         (self.pool, self.transmission, self.asker, self.request) = (pool, transmission, asker, request)
-        (self.longestPause, self.endpoint, self.isHedge) = (longestPause, endpoint, isHedge)
+        (self.longestPause, self.endpoint, self.isHedge, isProbe) = (longestPause, endpoint, isHedge, false)
         begun = endpoint == nil ? nil : Promise()
+    }
+
+    /// Creates the way of a request that checks a server.
+    init(
+        probing index: Int, _ ticket: ServerHealth.Ticket, pool: ServerPool, transmission: Transmission,
+        request: HTTPRequest, longestPause: Duration
+    ) {
+        (self.pool, self.transmission, self.request, self.longestPause) = (pool, transmission, request, longestPause)
+        asker = ServerRecords.Asker(bound: index)
+        (endpoint, isHedge, isProbe, begun) = (nil, false, true, nil)
+        let url = pool.list.url(request.url, at: index) ?? request.url
+        state.withLock { $0.choice = (index, ticket, url) }
     }
 
     /// Returns the way of a second request: to another server, if there is one and the request may go there.
@@ -60,6 +76,7 @@ final class ServerWay: SendWay {
     }
 
     func point(_ request: inout HTTPRequest) throws(ServiceError) {
+        guard !isProbe else { return request.url = state.withLock { $0.choice?.url } ?? request.url }
         let now = transmission.time.now
         switch pool.choose(for: asker, at: now) {
         case .success((let index, let ticket)):
@@ -71,7 +88,6 @@ final class ServerWay: SendWay {
             let url = request.url
             state.withLock { $0.choice = (index, ticket, url) }
             if asker.bound == nil { transmission.noteServer(index) }
-            begun?.complete(.success(()))
             if isHedge { transmission.tell { .hedged(pool.list.addresses[index].text) } }
         case .failure(let refusal):
             throw error(of: refusal, at: now)
@@ -79,15 +95,19 @@ final class ServerWay: SendWay {
     }
 
     func noteSent(_ request: HTTPRequest) {
+        let now = begun == nil ? nil : transmission.time.now
         state.withLock { state in
             state.sent = request
             state.sends += 1
+            state.start = state.start ?? now
         }
+        begun?.complete(.success(()))
     }
 
     func noteHead(at instant: Instant) { state.withLock { $0.head = instant } }
 
     var canPause: Bool {
+        if isProbe { return true }
         // A call that is bound to its server would go on asking it.
         guard asker.bound == nil, let index = state.withLock({ $0.choice?.index }) else { return false }
         return !pool.isLast(index)
@@ -119,7 +139,7 @@ final class ServerWay: SendWay {
     private func noteSuccess(_ response: HTTPResponse) {
         guard let endpoint else { return }
         if response.isSuccess { pool.payForHedge() }
-        let (start, head) = state.withLock { ($0.choice?.ticket.began, $0.head) }
+        let (start, head) = state.withLock { ($0.start, $0.head) }
         if let start, let head { pool.note(start.duration(to: head), of: endpoint) }
     }
 
@@ -148,7 +168,8 @@ final class ServerWay: SendWay {
 
     /// What the response says about its server.
     func outcome(of response: HTTPResponse) -> ServerHealth.Outcome {
-        response.outcome(date: transmission.time.date, longestPause: longestPause)
+        let outcome = response.outcome(date: transmission.time.date, longestPause: longestPause)
+        return isProbe && outcome == .good && !response.isSuccess ? .bad(.refusal) : outcome
     }
 
     /// Ends the request without a word about its server, because another one has brought the response.
@@ -169,11 +190,11 @@ final class ServerWay: SendWay {
     /// Notes that the other request has brought the response.
     func lose() { state.withLock { $0.isLost = true } }
 
-    /// How long the response has taken until now; `nil` if the request has not begun.
+    /// How long the response has taken until now; `nil` if the request was not sent.
     func wait(at now: Instant) -> Duration? { start?.duration(to: now) }
 
-    /// When the request had its permit and its server; `nil` if it has not begun.
-    var start: Instant? { state.withLock { $0.choice?.ticket.began } }
+    /// When the request was first given to the transport; `nil` if it was not.
+    var start: Instant? { state.withLock { $0.start } }
 
     /// Returns the server that was chosen, once; `nil` if none was.
     private func take() -> Choice? {

@@ -10,10 +10,13 @@ struct Servers: Layer {
     let longestPause: Duration
     /// Whether attempt middleware sees the sends.
     let hasMiddlewareBelow: Bool
+    /// Checks servers beside the calls; `nil` if calls do that.
+    let probe: ServerProbe?
 
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
+        probe?.start(of: pool, longestPause, at: context.time, through: next)
         guard let way = try way(of: request, context) else { return try await next(request, context) }
         if let delay = hedgeDelay(of: request, context, on: way) {
             return try await hedged(request, context, on: way, after: delay, next: next)
@@ -32,7 +35,7 @@ struct Servers: Layer {
         guard let asker = asker(of: request, context) else { return nil }
         let way = ServerWay(
             pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause,
-            endpoint: pool.isHedging ? endpoint(of: context) : nil)
+            endpoint: pool.isHedging ? context.transmission.settings.endpointNumber : nil)
         try way.check()
         return way
     }

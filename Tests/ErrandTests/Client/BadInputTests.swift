@@ -131,6 +131,7 @@ struct BadInputTests {
             Setting(words: "negative time of -1 s before the return") {
                 $0.servers.choice = .inOrder(returningAfter: .seconds(-1))
             },
+            Setting(words: "probe of the servers that cannot be sent") { $0.servers.probe = "health?deep=1" },
             Setting(words: "a share of 0.0") {
                 $0.breaker = .opening(at: 0, ofAtLeast: 1, within: .seconds(1), for: .seconds(1))
             },

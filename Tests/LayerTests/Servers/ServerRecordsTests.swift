@@ -168,6 +168,7 @@ private struct Walk {
     private let count: Int
     private let choice: ServerChoice
     private let hasBreaker: Bool
+    private let isProbed: Bool
 
     init(seed: UInt64) {
         random = SeededRandom(seed)
@@ -175,13 +176,20 @@ private struct Walk {
         let choices = [ServerChoice.inOrder(), .inOrder(returningAfter: .zero), .leastBusy, .roundRobin]
         choice = choices[Int.random(in: 0..<choices.count, using: &random)]
         hasBreaker = Bool.random(using: &random) || count == 1
-        records = ServerRecords(count: count, choice: choice, breaker: hasBreaker ? .standard : .none)
+        isProbed = Bool.random(using: &random)
+        records = ServerRecords(
+            count: count, choice: choice, breaker: hasBreaker ? .standard : .none, isProbed: isProbed)
         models = Array(repeating: Model(), count: count)
     }
 
     mutating func step() throws {
         now = now.advanced(by: .milliseconds(Int.random(in: 0...2000, using: &random)))
-        if sent.count < 12, Bool.random(using: &random) { try begin() } else if !sent.isEmpty { try endOne() }
+        if sent.count < 12, Bool.random(using: &random) {
+            if Int.random(in: 0..<3, using: &random) == 0 { try probe() }
+            try begin()
+        } else if !sent.isEmpty {
+            try endOne()
+        }
         try check()
     }
 
@@ -189,6 +197,24 @@ private struct Walk {
     mutating func end() throws {
         while !sent.isEmpty { try endOne() }
         #expect(records.servers.allSatisfy { $0.active == 0 })
+    }
+
+    /// A probe begins only where a server is due, another is in use, and requests do not try it.
+    private mutating func probe() throws {
+        let before = records
+        guard let (index, ticket) = records.beginProbe(at: now) else { return try #require(records == before) }
+        try #require(isProbed && ticket.isTrial && before.servers[index].isDue(at: now))
+        try #require(before.servers.contains { $0.isInUse })
+        try begin(index, ticket)
+    }
+
+    private mutating func begin(_ index: Int, _ ticket: ServerHealth.Ticket) throws {
+        if ticket.isTrial {
+            models[index].trials += 1
+            try #require(models[index].trials == 1)
+        }
+        models[index].active += 1
+        sent.append(Sent(index: index, ticket: ticket))
     }
 
     private mutating func begin() throws {
@@ -207,12 +233,11 @@ private struct Walk {
             // Unless it has to, no request goes to a server that is set aside.
             try #require(old.isInUse || old.isDue(at: now) || isBound)
             try #require(ticket.isTrial == old.isDue(at: now))
-            if ticket.isTrial {
-                models[index].trials += 1
-                try #require(models[index].trials == 1)
+            if isProbed, !isBound, ticket.isTrial {
+                let others = before.servers.indices.filter { !asker.failed.contains($0) }.map { before.servers[$0] }
+                try #require(others.allSatisfy { !$0.isInUse || $0.isAiling })
             }
-            models[index].active += 1
-            sent.append(Sent(index: index, ticket: ticket))
+            try begin(index, ticket)
         case .failure(let refusal):
             try #require(refusal.cause.isFinal || !isBound)
             if !isBound { try #require(before.servers.allSatisfy { !$0.isInUse && !$0.isDue(at: now) }) }

@@ -1,0 +1,153 @@
+import Errand
+import ErrandTestSupport
+import ErrandTesting
+import Testing
+
+@Suite("Probes of servers that are set aside", .timeLimit(.minutes(10))) struct ServerProbeTests: ServersScene {
+    let clock = TestClock()
+    let network = scripted()
+
+    private func probed(_ configure: (inout Configuration) -> Void = { _ in }) -> APIClient {
+        client {
+            $0.servers.choice = .inOrder(returningAfter: .seconds(60))
+            $0.servers.probe = "health"
+            configure(&$0)
+        }
+    }
+
+    private var paths: [String] { network.sent.map { $0.request.url.origin.host.prefix(1) + $0.request.url.path } }
+
+    /// The first server fails, and the second responds.
+    private func failFirst() {
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.failure(.refused) }
+        network.on(.get, "https://b.test/x") { ScriptedReply.json("1").always }
+    }
+
+    @Test("B4: a probe checks the first server beside a call, and all calls return when it has answered")
+    func returns() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}").after(.seconds(5)) }
+        let client = probed()
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(59_000))
+            try await run(1, client)
+            #expect(paths == ["a/v1/x", "b/x", "b/x"])
+            try await clock.sleep(until: .ms(60_000))
+            // The first of them has it probed, and neither waits for that.
+            try await run(3, client)
+            #expect(clock.now == .ms(60_000))
+            #expect(client.servers.snapshot[0].state == .tried)
+            network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("2").always }
+            try await clock.sleep(until: .ms(65_001))
+            #expect(client.servers.snapshot[0].state == .inUse)
+            try await run(1, client)
+            #expect(paths.suffix(5).sorted() == ["a/v1/health", "a/v1/x", "b/x", "b/x", "b/x"])
+        }
+    }
+
+    @Test(
+        "B4: a probe that gets another status, or a redirect, sets the server aside for longer",
+        arguments: [ScriptedReply.status(500), .status(404), .status(301), .status(503), .failure(.reset)])
+    func fails(reply: ScriptedReply) async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { reply.always }
+        let events = EventLog()
+        let client = probed { $0.observe = events.note }
+        try await clock.run {
+            try await run(200, client, every: .seconds(1))
+            let count = paths.count { $0 == "a/v1/health" }
+            #expect(count == 3)
+            #expect(paths.count { $0 == "b/x" } == 200)
+        }
+        #expect(events.aside.count == 4 && events.aside[3] > events.aside[0] * 3)
+    }
+
+    @Test("B4: a probe that asks for a pause sets its server aside for that, and stops no call")
+    func pause() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") {
+            ScriptedReply.status(503, headers: ["Retry-After": "100"]).always
+        }
+        let client = probed()
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(1, client)
+            try await clock.sleep(until: .ms(61_000))
+            try await run(1, client)
+            #expect(clock.now == .ms(61_000))
+            guard case .setAside(let pause) = client.servers.snapshot[0].state else { return #expect(Bool(false)) }
+            #expect(pause == .seconds(99))
+        }
+    }
+
+    @Test("B4: if no other server is in use, a call checks one itself")
+    func none() async throws {
+        network.onAny { ScriptedReply.failure(.refused).times(21) }
+        let client = probed { $0.retry = .never }
+        try await clock.run {
+            for _ in 0..<40 { _ = try? await client.run(call) }
+            network.onAny { ScriptedReply.json("1").always }
+            try await clock.sleep(until: .ms(10_000))
+            try await run(1, client)
+        }
+        #expect(!paths.contains { $0.hasSuffix("health") })
+    }
+
+    @Test("B4: a probe has the client's headers and takes a permit, but has no token")
+    func request() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}") }
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("1").always }
+        let tokens = TokenStore()
+        await tokens.signIn(Token(accessToken: "secret"))
+        let client = probed {
+            $0.tokens = tokens
+            $0.headers["X-App"] = "7"
+            $0.rateLimit = .requests(2, per: .seconds(1))
+        }
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_001))
+            try await run(1, client)
+            #expect(clock.now > .ms(60_300))
+        }
+        let probe = try #require(network.sent.first { $0.request.url.path == "/v1/health" }?.request)
+        #expect(probe.headers["X-App"] == "7" && probe.headers["Authorization"] == nil)
+        let others = network.sent.map(\.request).filter { $0.url.path != "/v1/health" }
+        #expect(others.count == 4 && others.allSatisfy { $0.headers["Authorization"] != nil })
+    }
+
+    @Test("B4: shutting down ends a probe, and one that is silent ends with its timeout")
+    func ends() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}").after(.seconds(1000)).always }
+        let client = probed { $0.timeout = nil }
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(1, client)
+            try await clock.sleep(until: .ms(90_001))
+            let isAside = if case .setAside = client.servers.snapshot[0].state { true } else { false }
+            #expect(isAside)
+            try await clock.sleep(until: .ms(200_000))
+            try await run(1, client)
+            try await clock.sleep(until: .ms(200_001))
+            #expect(client.servers.snapshot[0].state == .tried)
+            await client.shutdown()
+            #expect(clock.now == .ms(200_001) && client.servers.snapshot[0].active == 0)
+        }
+    }
+
+    @Test("B4: a path that cannot be sent is refused with words")
+    func path() async throws {
+        let client = client { $0.servers.probe = "health?deep=1" }
+        let error = try await failure(of: call, client)
+        guard case .invalidRequest(let reason) = error else { throw error }
+        #expect(reason.reason.contains("probe of the servers"))
+        #expect(network.sent.isEmpty)
+    }
+}
