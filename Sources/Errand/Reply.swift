@@ -37,6 +37,9 @@ public struct Reply<Value: Sendable>: Sendable {
     public var status: Int { response.status }
     /// The header fields of the response.
     public var headers: HTTPHeaders { response.headers }
+    /// The version of the resource, for ``Endpoint/ifMatch(_:)``; `nil` unless there is exactly one `ETag`, and that is
+    /// well-formed.
+    public var etag: EntityTag? { headers.etag }
     /// The timings of the last exchange; `nil` if the transport does not report them.
     public var timings: Timings? { response.timings }
     /// How the cache took part; `nil` if the client has none.

@@ -70,11 +70,9 @@ struct CacheExchange {
     ///
     /// Returns `nil` if the 304 is about another response than the one that is stored.
     func confirmed(_ stored: StoredResponse, by response: HTTPResponse) -> (StoredResponse, CacheStatus.Reason?)? {
-        if let tag = EntityTag.only(in: response.headers), let own = stored.entityTag, !EntityTag.matches(tag, own) {
-            return nil
-        }
+        if let tag = response.headers.etag, let own = stored.etag, !tag.matchesWeakly(own) { return nil }
         // Without a tag, the date is what tells one response from another (RFC 9111, 4.3.4).
-        if EntityTag.only(in: response.headers) == nil, let date = response.headers["Last-Modified"],
+        if response.headers.etag == nil, let date = response.headers["Last-Modified"],
             let own = stored.lastModified, date != own
         {
             return nil
@@ -169,7 +167,7 @@ extension HTTPRequest {
     /// The same request with the conditions by which a server can confirm the stored response.
     func confirming(_ stored: StoredResponse) -> HTTPRequest {
         var request = self
-        if let tag = stored.entityTag { request.headers["If-None-Match"] = tag }
+        if let tag = stored.etag { request.headers["If-None-Match"] = tag.description }
         if let date = stored.lastModified { request.headers["If-Modified-Since"] = date }
         return request
     }

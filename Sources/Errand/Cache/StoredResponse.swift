@@ -82,7 +82,7 @@ final class StoredResponse: Sendable {
     }
 
     /// The validator for `If-None-Match`; `nil` if there is none, or if it is malformed.
-    var entityTag: String? { EntityTag.only(in: headers) }
+    var etag: EntityTag? { headers.etag }
 
     /// The validator for `If-Modified-Since`.
     var lastModified: String? {
@@ -90,7 +90,7 @@ final class StoredResponse: Sendable {
         return values.count == 1 ? values.first : nil
     }
 
-    var hasValidator: Bool { entityTag != nil || lastModified != nil }
+    var hasValidator: Bool { etag != nil || lastModified != nil }
 
     /// Returns the fields of a response that may be stored; `nil` if it lists too many that may not.
     static func storable(_ headers: HTTPHeaders) -> HTTPHeaders? {
@@ -122,29 +122,6 @@ extension Int64 {
     /// The seconds of an age without their fraction; 0 for a negative one, and `max` for one that does not fit.
     init(wholeSeconds age: Double) {
         self = age < 0 ? 0 : age < 9e18 ? Int64(age) : .max
-    }
-}
-
-/// Entity tags (RFC 9110, 8.8.3).
-enum EntityTag {
-    /// Returns the entity tag of a response; `nil` if there is not exactly one that is well-formed.
-    static func only(in headers: HTTPHeaders) -> String? {
-        let values = headers.values("ETag")
-        guard values.count == 1, let tag = values.first?.trimmed else { return nil }
-        let opaque = opaque(tag).utf8
-        guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""), opaque.last == UInt8(ascii: "\"") else {
-            return nil
-        }
-        return opaque.dropFirst().dropLast().contains(UInt8(ascii: "\"")) ? nil : tag
-    }
-
-    /// Compares weakly, as a 304 does: `W/"x"` is `"x"`. A range would need the strong comparison.
-    static func matches(_ left: String, _ right: String) -> Bool {
-        opaque(left) == opaque(right)
-    }
-
-    private static func opaque(_ tag: String) -> Substring {
-        tag.hasPrefix("W/") ? Substring(tag.utf8.dropFirst(2)) : tag[...]
     }
 }
 

@@ -83,6 +83,11 @@ public struct CallOptions: Sendable {
     /// The base URL of the server that the call goes to; `nil` by default: any of the client's. See
     /// ``Endpoint/server(_:)``.
     public var server: String?
+    /// The version that the resource must have; `nil` by default: any. See ``Endpoint/ifMatch(_:)``.
+    public var ifMatch: EntityTag?
+    /// The version that the resource must not have; `nil` by default: any may be there. See
+    /// ``Endpoint/ifNoneMatch(_:)``.
+    public var ifNoneMatch: EntityTag?
     /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
     public var digests: Set<BodyDigest> = []
 

@@ -147,6 +147,9 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
     }
 
     /// A mirror without secrets: headers and the body may contain anything, so it shows only the names and the size.
+        case 412:
+            let cause = mayBeOwnChange ? "; an earlier attempt of this call may have changed it" : ""
+            return "\(response); the resource has another version than the request names\(cause)"
     public var customMirror: Mirror {
         Mirror(
             self,

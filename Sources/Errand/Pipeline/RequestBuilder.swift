@@ -76,11 +76,13 @@ final class RequestBuilder: Sendable {
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
         let server = try server(of: endpoint)
         let path = if let target { target.path } else { try endpoint.path.resolved(below: server.basePath) }
+        var headers = headers(of: endpoint, body: body, key: key)
+        try endpoint.addConditions(to: &headers)
         let request = HTTPRequest(
             method: endpoint.method,
             url: HTTPURL(
                 origin: target?.origin ?? server.origin, path: path, query: query, secretNames: secretNames),
-            headers: headers(of: endpoint, body: body, key: key), body: body?.body)
+            headers: headers, body: body?.body)
         try request.checkSyntax()
         try endpoint.checkDigests(of: request)
         return request
