@@ -66,7 +66,7 @@ public actor APIClient {
             pipeline.provideBackground(calls: calls, events: hub, time: configuration.time)
         }
         interpreter = ResponseInterpreter(
-            decoder: configuration.decoder, rejectionDetails: configuration.rejectionDetails,
+            decoder: configuration.decoder, errorDetails: configuration.errorDetails,
             acceptedContentTypes: configuration.acceptedContentTypes,
             time: configuration.time)
     }

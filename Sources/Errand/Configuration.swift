@@ -114,11 +114,11 @@ public struct Configuration: Sendable {
     /// The greatest number of bytes in a response, decompressed; 64 MiB by default.
     public var responseByteLimit: Int = 64 << 20
 
-    /// A closure that reads your own error type from each response that is an error, in one place; `nil` by default.
-    /// ``ServiceError/details(as:)`` and ``Rejection/details(as:)`` return the result.
+    /// What is read of your own error type from each response that is an error, in one place; nothing by default.
+    /// ``ServiceError/details(as:)`` and ``Rejection/details(as:)`` return it.
     ///
-    ///     $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
-    public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
+    ///     $0.errorDetails = .decoding(StripeError.self, below: "error")
+    public var errorDetails = ErrorDetails.none
     /// A closure that receives each event, in order and as a rule in the task of the call, so that no event is lost
     /// when a short program ends; `nil` by default. When a stream that is not read is ended, by
     /// ``APIClient/cancelAll()`` or its deadline, it is called where that happens. It must not block, because the call
@@ -227,5 +227,16 @@ extension Configuration: OpaqueReflectable {
     public var description: String {
         let timeout = timeout?.displayText ?? "none"
         return "\(environment), \(limiter?.limits ?? "\(rateLimit)"), timeout \(timeout), \(retry.attempts) attempts"
+    }
+}
+
+// MARK: Old names
+
+extension Configuration {
+    /// A closure that reads your own error type from each response that is an error.
+    @available(*, deprecated, message: "errorDetails = .reading { … } does the same, and .decoding(_:below:) less")
+    public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)? {
+        get { errorDetails.read }
+        set { errorDetails = newValue.map(ErrorDetails.reading) ?? .none }
     }
 }

@@ -61,7 +61,7 @@ extension ServiceError {
         }
     }
 
-    /// Returns your own error type, as ``Configuration/rejectionDetails`` has read it from the response; `nil` if there
+    /// Returns your own error type, as ``Configuration/errorDetails`` has read it from the response; `nil` if there
     /// is none of that type.
     public func details<Details>(as type: Details.Type = Details.self) -> Details? { rejection?.details(as: type) }
 

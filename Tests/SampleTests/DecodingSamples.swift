@@ -150,12 +150,12 @@ struct DecodingSamples {
     func ownError() async throws {
         let reading = {
             let client = APIClient("https://api.example.com") {
-                $0.rejectionDetails = { try? $0.decodeBody(as: Refusal.self) }
+                $0.errorDetails = .decoding(Refusal.self)
             }
             return client
         }()
         network.on(.get, "/friends", .json(#"{"code": "funds", "balance": 3}"#, status: 402))
-        let client = testClient(network) { $0.rejectionDetails = reading.configuration.rejectionDetails }
+        let client = testClient(network) { $0.errorDetails = reading.configuration.errorDetails }
         let error = await #expect(throws: ServiceError.self) { try await client.run(.friends) }
         guard case .rejected(let rejection) = error else { return }
         #expect(rejection.details(as: Refusal.self)?.balance == 3)

@@ -172,7 +172,7 @@ struct FrontDoorSamples {
         let client = testClient(network) {
             $0.decoder = .json(keys: .snakeCase, dates: .iso8601)
             $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
-            $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+            $0.errorDetails = .decoding(Problem.self)
         }
         let repositories: [Repository] = try await client.run(.get(url: user.repositoriesURL))
         #expect(repositories.map(\.name) == ["errand"])

@@ -13,7 +13,7 @@ struct ResponseInterpreter: Sendable {
 
     let decoder: any ResponseDecoder
     /// Reads the user's own error type from a rejection.
-    var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)?
+    var errorDetails = ErrorDetails.none
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
@@ -116,9 +116,11 @@ struct ResponseInterpreter: Sendable {
         // A redirect to it may have been sent.
         if response.isRefusedByCache, response.redirectedTo == nil { rejection.call.mayHaveReachedServer = false }
         if error?.code == HTTPHeaders.insufficientScope { rejection.shownScopes.value = shown("scope") }
-        rejection.decode.value = { [decoder] type, body in try decoder.decode(type, from: body, below: []) }
-        rejection.shownPath.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
-        rejection.details.value = rejectionDetails?(rejection)
+        rejection.decode.value = { [decoder] type, body, keys in
+            try decoder.decode(type, from: body, below: keys)
+        }
+        rejection.shown.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
+        rejection.details.value = errorDetails.read(rejection)
         if response.isThrottled {
             let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
             return .rateLimited(RateLimited(rejection, retryAfter: pause, message: words.message))

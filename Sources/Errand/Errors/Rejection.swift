@@ -71,13 +71,13 @@ public struct Rejection: Sendable, Hashable {
     }
     var call = FailedCall(mayHaveReachedServer: true)
     var cacheStatus = Uncompared<CacheStatus>()
-    /// Decodes with the decoder of the client that received the response.
-    var decode = Uncompared<@Sendable (any Decodable.Type, Data) throws -> any Decodable>()
-    /// Makes a path in the body safe to show: its names may repeat what the call has sent.
-    var shownPath = Uncompared<@Sendable (String) -> String>()
+    /// Decodes with the decoder of the client that received the response, below those keys.
+    var decode = Uncompared<@Sendable (any Decodable.Type, Data, [String]) throws -> any Decodable>()
+    /// Makes a text of the body safe to show, which may repeat what the call has sent.
+    var shown = Uncompared<@Sendable (String) -> String>()
     /// The scopes that the request needs, safe to show; `nil` if there are none.
     var shownScopes = Uncompared<String>()
-    /// The result of the client's `rejectionDetails`.
+    /// The result of the client's `errorDetails`.
     var details = Uncompared<any Sendable>()
 
     /// Creates a rejection.
@@ -100,14 +100,19 @@ public struct Rejection: Sendable, Hashable {
     /// Throws `.decodingFailed` with the path at which the body does not match. A rejection that you have created
     /// yourself is decoded with a default `JSONDecoder`.
     public func decodeBody<Value: Decodable>(as type: Value.Type) throws(ServiceError) -> Value {
+        try decodeBody(as: type, below: [])
+    }
+
+    /// Decodes the value below those keys, the outermost first.
+    func decodeBody<Value: Decodable>(as type: Value.Type, below keys: [String]) throws(ServiceError) -> Value {
         do {
-            if let decode = decode.value, let value = try decode(type, body) as? Value { return value }
-            return try JSONDecoder().decode(type, from: body)
+            if let decode = decode.value, let value = try decode(type, body, keys) as? Value { return value }
+            return try JSONDecoder().decode(type, from: body, below: keys)
         } catch {
             let error = ServiceError(error) { error in
                 // The decoder's message may quote the body.
                 let cause = DecodingFailure.Cause(error, decoding: type, isQuoting: false)
-                let path = shownPath.value?(cause.path) ?? cause.path
+                let path = shown.value?(cause.path) ?? cause.path
                 return .decodingFailed(
                     DecodingFailure(path: path, expected: cause.expected, found: cause.found, status: status))
             }
@@ -115,7 +120,7 @@ public struct Rejection: Sendable, Hashable {
         }
     }
 
-    /// Returns the error that ``Configuration/rejectionDetails`` has read; `nil` if there is none of that type.
+    /// Returns the error that ``Configuration/errorDetails`` has read; `nil` if there is none of that type.
     public func details<Details>(as type: Details.Type = Details.self) -> Details? {
         details.value as? Details
     }
@@ -142,14 +147,14 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
             return "\(response); \(advice)"
         case 404: return "\(response); there is no such resource"
         case 410: return "\(response); the resource no longer exists"
+        case 412:
+            let cause = mayBeOwnChange ? "; an earlier attempt of this call may have changed it" : ""
+            return "\(response); the resource has another version than the request names\(cause)"
         default: return response
         }
     }
 
     /// A mirror without secrets: headers and the body may contain anything, so it shows only the names and the size.
-        case 412:
-            let cause = mayBeOwnChange ? "; an earlier attempt of this call may have changed it" : ""
-            return "\(response); the resource has another version than the request names\(cause)"
     public var customMirror: Mirror {
         Mirror(
             self,

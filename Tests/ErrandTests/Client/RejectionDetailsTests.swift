@@ -14,7 +14,7 @@ struct RejectionDetailsTests {
         network.onAny { .status(422, body: body) }
         let client = testClient(network) {
             $0.decoder = .json(keys: .snakeCase)
-            $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+            $0.errorDetails = .decoding(Problem.self)
         }
         let error = await #expect(throws: ServiceError.self) { try await client.run(.get("x")) }
         guard case .rejected(let rejection) = error else { throw try #require(error) }

@@ -44,7 +44,7 @@ struct ThrottledTests {
         }
         let client = testClient(network) {
             $0.retry = .never
-            $0.rejectionDetails = { try? $0.decodeBody(as: Problem.self) }
+            $0.errorDetails = .decoding(Problem.self)
         }
         let error = try #require(await #expect(throws: ServiceError.self) { try await client.run(.get("x")) })
         guard case .rateLimited(let limited) = error else { throw error }
