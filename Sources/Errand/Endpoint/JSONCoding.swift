@@ -20,7 +20,9 @@ public struct JSONDates: Sendable, Hashable {
     /// The formats, of which there is one at least.
     private let forms: [Form]
 
-    /// ISO 8601 text, with or without fractions of a second: `2026-11-22T10:30:00Z`. Encoded without fractions.
+    /// ISO 8601 text, with or without fractions of a second: `2026-11-22T10:30:00Z`, `2026-11-22T10:30:00.250Z`.
+    ///
+    /// A date is encoded with milliseconds if it has a fraction, and with microseconds if milliseconds do not hold it.
     public static let iso8601 = JSONDates(forms: [.iso8601])
     /// A day: `2026-11-22`. The date is the beginning of that day in UTC.
     public static let day = JSONDates(forms: [.day])
@@ -50,14 +52,10 @@ extension JSONDates: ExpressibleByArrayLiteral {
     /// How dates are written.
     fileprivate var encoding: JSONEncoder.DateEncodingStrategy {
         switch forms.first {
-        case .day:
-            .custom { date, encoder in
-                var container = encoder.singleValueContainer()
-                try container.encode(date.formatted(Self.dayStyle))
-            }
+        case .day: .writing { $0.formatted(Self.dayStyle) }
         case .seconds: .secondsSince1970
         case .milliseconds: .millisecondsSince1970
-        case .iso8601, nil: .iso8601
+        case .iso8601, nil: .writing(\.iso8601Text)
         }
     }
 
@@ -73,6 +71,29 @@ extension JSONDates: ExpressibleByArrayLiteral {
         }
         let known = forms.map(\.name).joined(separator: ", ")
         throw DecodingError.dataCorruptedError(in: container, debugDescription: "a date in none of the forms: \(known)")
+    }
+}
+
+extension JSONEncoder.DateEncodingStrategy {
+    /// Dates as that text.
+    fileprivate static func writing(_ text: @escaping @Sendable (Date) -> String) -> Self {
+        .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(text(date))
+        }
+    }
+}
+
+extension Date {
+    /// The date as ISO 8601 text with as many digits of its fraction as it has, at most six.
+    fileprivate var iso8601Text: String {
+        let microseconds = (timeIntervalSince1970 * 1_000_000).rounded()
+        let seconds = (microseconds / 1_000_000).rounded(.down)
+        let whole = Date(timeIntervalSince1970: seconds).formatted(.iso8601)
+        let fraction = Int(exactly: microseconds - seconds * 1_000_000) ?? 0
+        guard fraction > 0 else { return whole }
+        let digits = String(String(fraction + 1_000_000).dropFirst())
+        return "\(whole.dropLast()).\(digits.hasSuffix("000") ? String(digits.prefix(3)) : digits)Z"
     }
 }
 
