@@ -29,6 +29,20 @@ package struct JSONNode {
         try reading { () throws(JSONMisfit) in document[entry].isText ? try document.string(entry) : nil }
     }
 
+    /// The bytes of `null`, of a truth value or of a number, as they are in the document; `nil` if this is none.
+    package var token: String? {
+        switch kind {
+        case .null: return "null"
+        case .no: return "false"
+        case .yes: return "true"
+        case .integer, .number:
+            let entry = document[entry]
+            let bytes = UnsafeBufferPointer(start: document.bytes + entry.place, count: entry.length)
+            return String(decoding: bytes, as: UTF8.self)
+        case .ascii, .unicode, .escaped, .array, .object, .irregularObject: return nil
+        }
+    }
+
     /// Returns the number, if it has no fraction and fits; otherwise `nil`.
     package func integer() -> Int? {
         // Why a number is none is of no interest: it may be another kind of number.

@@ -71,7 +71,7 @@ extension RequestBody {
             form.parts.contains { part in
                 if case .stream = part.content { true } else { false }
             }
-        case .json, .parameters, .form, .formOf, .data, .file: false
+        case .json, .parameters, .form, .formOf, .derived, .data, .file: false
         }
     }
 }

@@ -11,6 +11,7 @@ public struct RequestBody: Sendable {
         case parameters(Parameters)
         case form(QueryItems)
         case formOf(any Encodable & Sendable)
+        case derived(DerivedBody)
         case data(Data, contentType: String)
         case file(FilePlace, contentType: String?)
         case stream(HTTPBody, contentType: String)
@@ -22,7 +23,7 @@ public struct RequestBody: Sendable {
     /// Whether nothing has to be opened to read it.
     var isInMemory: Bool {
         switch content {
-        case .json, .parameters, .form, .formOf, .data: true
+        case .json, .parameters, .form, .formOf, .derived, .data: true
         case .file, .stream, .multipart: false
         }
     }
@@ -140,6 +141,8 @@ public struct RequestBody: Sendable {
 struct EncodedBody {
     let body: HTTPBody
     let contentType: String
+    /// Whether the body has another type than others of the client, for which that may have a header.
+    var hasOwnContentType = false
     /// Whether the body can be read only with this type.
     var needsContentType = false
 }
@@ -174,6 +177,10 @@ extension RequestBody {
             case .formOf(let value):
                 let query = try QueryItems(form: value, encodedBy: encoder as? JSONEncoder ?? JSONEncoder())
                 return bytes(Data(query.encoded.utf8), Self.formType)
+            case .derived(let derived):
+                return EncodedBody(
+                    body: .bytes(try derived.encode(encoder)), contentType: derived.contentType, hasOwnContentType: true
+                )
             case .data(let data, let contentType): return bytes(data, contentType)
             case .file(let place, let contentType):
                 return EncodedBody(
@@ -212,6 +219,7 @@ extension RequestBody: OpaqueReflectable {
         case .json(let value): "JSON of \(type(of: value))"
         case .parameters: "JSON of parameters"
         case .form, .formOf: "a form"
+        case .derived(let derived): derived.name
         case .data(let data, let contentType): "\(data.count) bytes of \(contentType)"
         case .file(let place, _): "the file \(place)"
         case .stream(let body, let contentType): "\(body) of \(contentType)"

@@ -211,7 +211,9 @@ final class RequestBuilder: Sendable {
     {
         var headers =
             Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
-        if let body, headers["Content-Type"] == nil { headers.add(name: "Content-Type", value: body.contentType) }
+        if let body, headers["Content-Type"] == nil || body.hasOwnContentType {
+            headers["Content-Type"] = body.contentType
+        }
         if let key, headers["Idempotency-Key"] == nil { headers.add(name: "Idempotency-Key", value: key) }
         if let credentials = credentials(of: endpoint, in: .header) { headers[credentials.name] = credentials.value }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
