@@ -20,10 +20,22 @@ struct ErrorBody {
 
     /// Parses a body. The texts are cut, and have no secrets and no control characters.
     init(_ body: Data, redactor: Redactor) {
-        guard body.count <= Self.largestBody, body.contains(UInt8(ascii: "{")),
-            // A body that is not a JSON object has no message; the status has to do.
-            let shape = try? FastJSONDecoder().read(body, { Shape($0) })
-        else { return }
+        let isRead = body.count <= Self.largestBody && body.contains(UInt8(ascii: "{"))
+        // A body that is not a JSON object has no message; the status has to do.
+        self.init(isRead ? try? FastJSONDecoder().read(body) { Shape($0) } : nil, redactor: redactor)
+    }
+
+    /// Parses the response of a GraphQL API; `nil` if it has no errors.
+    init?(ofGraphQL body: Data, redactor: Redactor) {
+        // A body that is not JSON is not decoded either, and that error says why.
+        guard let shape = try? FastJSONDecoder().read(body, { $0.hasErrors ? Shape(errorsOf: $0) : nil }) else {
+            return nil
+        }
+        self.init(shape, redactor: redactor)
+    }
+
+    private init(_ shape: Shape?, redactor: Redactor) {
+        guard let shape else { return }
         func clean(_ text: String, _ length: Int) -> String {
             redactor.beginning(of: text.utf8, length: length).text
         }
@@ -38,7 +50,7 @@ struct ErrorBody {
 }
 
 private enum Key: String {
-    case message, error, detail, title, errors, code, field, param, type
+    case message, error, detail, title, errors, code, field, param, type, path, extensions
     case errorDescription = "error_description"
     case statusMessage = "status_message"
     case statusCode = "status_code"
@@ -54,6 +66,9 @@ private struct Shape {
     private var type: String?
     private(set) var fieldErrors: [String: [String]] = [:]
 
+    /// Reads only the errors: beside them is the data.
+    init(errorsOf node: JSONNode) { read(node.members[.errors]?.elements.map(ListedError.init) ?? []) }
+
     init(_ node: JSONNode, depth: Int = 0) {
         let members = node.members
         let nested = depth < Self.deepest ? members[.error].map { Shape($0, depth: depth + 1) } : nil
@@ -68,12 +83,22 @@ private struct Shape {
         type = members.words(.type)
         fieldErrors = nested?.fieldErrors ?? [:]
         if let field = members.words(.param), let text = message ?? code { fieldErrors[field] = [text] }
+        readFields(of: list)
+        for (field, texts) in members[.errors]?.listedTexts ?? [:] where !texts.isEmpty { fieldErrors[field] = texts }
+    }
+
+    private mutating func read(_ list: [ListedError]) {
+        message = list.first { $0.message != nil }?.message
+        code = list.first { $0.code != nil }?.code
+        readFields(of: list)
+    }
+
+    private mutating func readFields(of list: [ListedError]) {
         for error in list {
             if let field = error.field, let text = error.message ?? error.code {
                 fieldErrors[field, default: []].append(text)
             }
         }
-        for (field, texts) in members[.errors]?.listedTexts ?? [:] where !texts.isEmpty { fieldErrors[field] = texts }
     }
 }
 
@@ -90,8 +115,9 @@ private struct ListedError {
         }
         let members = node.members
         message = members.words(.message, .detail, .title)
-        code = members.words(.code)
-        field = members.words(.field)
+        // The code and the place of an error of GraphQL.
+        code = members.words(.code) ?? members[.extensions]?.members.words(.code)
+        field = members.words(.field) ?? members[.path]?.joinedPath
     }
 }
 
@@ -123,6 +149,15 @@ extension JSONNode {
             if let key = Key(rawValue: name), members[key] == nil { members[key] = value }
         }
         return members.filter { !$1.isNull }
+    }
+
+    /// Whether it has a list of errors that is not empty.
+    fileprivate var hasErrors: Bool { members[.errors]?.elements.isEmpty == false }
+
+    /// The names and indexes of a path in one text; `nil` if this is no list of those.
+    fileprivate var joinedPath: String? {
+        let path = elements.reduce(into: "") { path, step in path.append(step: step.plainText, at: step.integer()) }
+        return path.isEmpty ? nil : path
     }
 
     fileprivate var elements: [JSONNode] {

@@ -25,6 +25,9 @@ struct ResponseInterpreter: Sendable {
     ) throws(ServiceError) -> Response {
         let isAccepted = call?.rules.accepts(response.status) ?? response.isSuccess
         guard isAccepted else { throw error(of: response, redactor: redactor()) }
+        if call?.rules.hasGraphQLErrors == true, let error = graphQLError(of: response, redactor: redactor()) {
+            throw error
+        }
         // A status that the call accepts besides success says that there is no such value.
         if !response.isSuccess, let absent = emptyValue(type, Data()) { return absent }
         return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
@@ -95,11 +98,21 @@ struct ResponseInterpreter: Sendable {
         return type.whenEmpty as? Response
     }
 
+    /// Returns the error for a response of a GraphQL API with errors; `nil` if it has none.
+    private func graphQLError(of response: HTTPResponse, redactor: Redactor) -> ServiceError? {
+        let body = (response.body.bytes ?? Data()).withoutByteOrderMark
+        return ErrorBody(ofGraphQL: body, redactor: redactor).map { error(of: response, $0, redactor: redactor) }
+    }
+
     /// Returns the error for a response that is not a success.
     func error(of response: HTTPResponse, redactor: Redactor) -> ServiceError {
+        let words = ErrorBody(response.body.bytes ?? Data(), redactor: redactor)
+        return error(of: response, words, redactor: redactor)
+    }
+
+    private func error(of response: HTTPResponse, _ words: ErrorBody, redactor: Redactor) -> ServiceError {
         let body = response.body.bytes ?? Data()
         let wait = RetryAfterHeaders.retryAfter(in: response.headers, date: time.date)
-        let words = ErrorBody(body, redactor: redactor)
         var headers = response.headers
         headers.hide(by: redactor)
         // Errors of the token are often in the headers only.
