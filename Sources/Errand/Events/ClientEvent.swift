@@ -49,6 +49,10 @@ public struct ClientEvent: Sendable, Hashable {
         case hedged(String)
         /// The server with that base URL, which was set aside or whose breaker was open, has answered.
         case serverReturned(String)
+        /// The server has announced that the resource will not stay. Once for each endpoint of a server and process, of
+        /// at most 1,000; endpoints are told apart by their methods and paths, in which all interpolated values count
+        /// as equal.
+        case deprecated(Deprecation)
         /// The call ended with a value.
         case succeeded(attempts: Int, after: Duration)
         /// The call ended with an error.

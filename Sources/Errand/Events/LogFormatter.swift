@@ -42,6 +42,7 @@ public struct LogFormatter: Sendable {
         case .breakerOpened(let server, let pause): "the breaker of \(server) opens for \(pause.displayText)"
         case .hedged(let server): "sent a second time, to \(server), because the response is late"
         case .serverReturned(let server): "\(server) is in use again"
+        case .deprecated(let deprecation): "the server says that this is \(deprecation)"
         case .threads(let requests): "threads of the transport, by their requests: \(requests)"
         case .succeeded(let attempts, let pause): "succeeded after \(pause.displayText), attempts: \(attempts)"
         case .ended(let error, let attempts, let pause):

@@ -90,7 +90,16 @@ final class Sender: Sendable {
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
                 after: start.duration(to: transmission.time.now), timings: response.timings))
+        if transmission.settings.isHeard { reportDeprecation(in: response, to: request, transmission) }
         applyPacing(of: response, to: request, context)
+    }
+
+    @inline(never)
+    private func reportDeprecation(in response: HTTPResponse, to request: HTTPRequest, _ transmission: Transmission) {
+        guard let deprecation = Deprecation(response.headers, at: transmission.time.date),
+            Deprecation.isNews(of: transmission.settings.endpointNumber, at: request.url.origin)
+        else { return }
+        transmission.report(.deprecated(deprecation))
     }
 
     @inline(never)

@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A server's announcement that a resource will not stay, from the headers `Deprecation` (RFC 9745) and `Sunset`
+/// (RFC 8594).
+public struct Deprecation: Sendable, Hashable {
+    /// Since when it is deprecated, which may be in the future; `nil` if the server does not say.
+    public let since: Date?
+    /// When it is expected to be gone; `nil` if the server does not say.
+    public let sunset: Date?
+    /// A page about it, as the server has written its URL, without secrets; `nil` if there is none.
+    public let page: String?
+
+    /// Reads the headers of a response; `nil` if they announce nothing.
+    init?(_ headers: HTTPHeaders, at now: Date) {
+        let (deprecations, sunset) = (headers.values("Deprecation"), headers["Sunset"])
+        guard !deprecations.isEmpty || sunset != nil else { return nil }
+        func date(_ text: String?) -> Date? { text.flatMap { HTTPDate.parse($0, now: now) } }
+        let item = StructuredField.item(deprecations)?.value
+        since =
+            if case .date(let seconds)? = item { Date(timeIntervalSince1970: Double(seconds)) } else {
+                // Servers that follow an earlier draft send a date like others, or `true`.
+                date(deprecations.first)
+            }
+        self.sunset = date(sunset)
+        guard since != nil || self.sunset != nil || item == .token("true") || item == .boolean(true) else { return nil }
+        let link = headers.links.first { $0.has("deprecation") || $0.has("sunset") }
+        page = link.map { Redactor.standard.text(ofURL: $0.target) }
+    }
+}
+
+extension Deprecation: CustomStringConvertible {
+    /// The announcement in words.
+    public var description: String {
+        let dates = [
+            since.map { "deprecated since \($0.formatted(.iso8601))" },
+            sunset.map { "gone after \($0.formatted(.iso8601))" },
+        ]
+        let text = dates.compactMap(\.self).joined(separator: ", ")
+        return (text.isEmpty ? "deprecated" : text) + (page.map { "; see \($0)" } ?? "")
+    }
+}
+
+extension Deprecation {
+    /// The endpoints that were announced, by numbers. A program with more than that many of them does not hear of the
+    /// others.
+    private static let announced = Lock<Set<Announced>>([])
+    private static let mostAnnounced = 1000
+
+    private struct Announced: Hashable {
+        let server: Origin
+        let endpoint: Int
+    }
+
+    /// Whether nobody has been told in this process about that endpoint of that server.
+    static func isNews(of endpoint: Int, at server: Origin) -> Bool {
+        let place = Announced(server: server, endpoint: endpoint)
+        return announced.withLock { $0.count < mostAnnounced && $0.insert(place).inserted }
+    }
+}
