@@ -30,7 +30,7 @@ enum KeyFile {
         if text.split(whereSeparator: \.isNewline).contains(where: { $0.trimmed == "Proc-Type: 4,ENCRYPTED" }) {
             throw encrypted
         }
-        for block in blocks(in: text) {
+        for block in PEM.blocks(in: text) {
             let key: Key?
             switch block.label {
             case "PRIVATE KEY": key = wrapped(block.bytes)
@@ -71,30 +71,5 @@ enum KeyFile {
         // Some programs leave out the zeros at the start.
         let secret = [UInt8](repeating: 0, count: max(0, 32 - digits.count)) + digits
         return P256Keys.isSecret(secret) ? .p256(secret: secret) : nil
-    }
-
-    private static func blocks(in text: String) -> [(label: String, bytes: [UInt8])] {
-        var blocks: [(label: String, bytes: [UInt8])] = []
-        var label: String?
-        var content = ""
-        for line in text.split(whereSeparator: \.isNewline).map(\.trimmed) {
-            if let name = line.between("-----BEGIN ", "-----") {
-                (label, content) = (name, "")
-            } else if let name = line.between("-----END ", "-----") {
-                if name == label, let data = Data(base64Encoded: content) { blocks.append((name, Array(data))) }
-                label = nil
-            } else if label != nil {
-                content += line
-            }
-        }
-        return blocks
-    }
-}
-
-extension Substring {
-    /// Returns what is between a beginning and an end; `nil` if the text has another.
-    fileprivate func between(_ start: String, _ end: String) -> String? {
-        guard hasPrefix(start), hasSuffix(end), utf8.count >= start.utf8.count + end.utf8.count else { return nil }
-        return String(dropFirst(start.count).dropLast(end.count))
     }
 }
