@@ -126,6 +126,14 @@ public struct Configuration: Sendable {
     /// ``APIClient/diagnostics`` is the stream of the same events.
     public var observe: (@Sendable (ClientEvent) -> Void)?
 
+    /// The number of characters of each body that events show, for a look at what an API sends; 0, none, by default.
+    ///
+    /// Bodies that are text and in memory are shown: JSON, forms, XML and other text, but no streams and no files.
+    /// Values with well-known names of secrets, those in ``secretNames``, and the secrets that the call has sent are
+    /// redacted. Everything else is shown, such as names and addresses of people: do not leave it on where logs are
+    /// kept.
+    public var bodiesInEvents = 0
+
     /// Whether calls whose requests are equal share one while it is under way; `false` by default. See
     /// <doc:SharingRequests>.
     public var sharesEqualRequests = false
@@ -198,6 +206,7 @@ public struct Configuration: Sendable {
     func rules(for options: CallOptions) -> CallRules {
         CallRules(options, over: defaults, isCached: cache != nil, time: time)
     }
+        if bodiesInEvents < 0 { return "\(bodiesInEvents) characters of each body in events; use 0 for none" }
 
     /// The options of a call that has none of its own.
     private var defaults: CallOptions {
@@ -234,7 +243,7 @@ extension Configuration: OpaqueReflectable {
 
 extension Configuration {
     /// A closure that reads your own error type from each response that is an error.
-    @available(*, deprecated, message: "errorDetails = .reading { … } does the same, and .decoding(_:below:) less")
+    @available(*, deprecated, message: "use errorDetails = .decoding(_:below:), or .reading { … }")
     public var rejectionDetails: (@Sendable (Rejection) -> (any Sendable)?)? {
         get { errorDetails.read }
         set { errorDetails = newValue.map(ErrorDetails.reading) ?? .none }

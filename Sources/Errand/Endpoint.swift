@@ -51,6 +51,8 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     var hasOptions: Bool { ownOptions != nil }
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
+    /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.
+    var hasGraphQLErrors = false
     /// A URL that the server has named. It replaces the path and the query.
     var target: Target?
 

@@ -22,7 +22,7 @@ package struct JSONNode {
     package var isArray: Bool { kind == .array }
     package var isObject: Bool { document[entry].isObject }
     /// The number of elements or members.
-    var count: Int { document[entry].length }
+    package var count: Int { document[entry].length }
 
     /// Returns the text; `nil` if this is none.
     package func text() throws -> String? {

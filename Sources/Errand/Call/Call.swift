@@ -105,7 +105,9 @@ final class Call: Interruptible, Stoppable {
     /// another than the client's.
     func naming(_ error: ServiceError) -> ServiceError {
         let server = transmission?.server?.description ?? settings.events.server
-        return error.naming(settings.name, at: server, after: attempts)
+        return error.naming(
+            settings.name, at: server, after: attempts,
+            mayHaveActedBefore: transmission?.mayHaveActedBefore ?? false)
     }
 
     /// Ends the call. Returns `false` if it has ended already.

@@ -30,8 +30,6 @@ public struct CallRules: Sendable {
     var ignoresConcurrency = false
     /// The base URL of the server that the call goes to; `nil` for any.
     var server: String?
-    /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.
-    var hasGraphQLErrors = false
     /// Whether a response is returned although the session that signed its request has ended.
     var outlivesSession = false
     /// What proves who sends a request that no token signs; `nil` if nothing does.
@@ -73,7 +71,6 @@ public struct CallRules: Sendable {
         ignoresConcurrency = options.ignoresConcurrency
         (server, cache.server) = (options.server, options.server)
         outlivesSession = options.outlivesSession
-        hasGraphQLErrors = options.hasGraphQLErrors
         sender = options.sender
         problem = Self.problem("timeout", timeout) ?? Self.problem("deadline", deadline) ?? retry.problem
         hasOwnConditions = options.hasConditions

@@ -28,6 +28,8 @@ final class Transmission: Interruptible, PhaseReporter {
         /// Whether the server may have acted on an earlier send: on one that failed, or on a request that was
         /// redirected. Every later error says so, including a deadline's.
         var mayHaveActed = false
+        /// The same, when the last attempt began.
+        var mayHaveActedBefore = false
         /// The access tokens that were sent, kept so that errors can be redacted.
         var accessTokens: (last: String?, before: String?)
         /// The end of the last reading of the request's body.
@@ -107,6 +109,7 @@ final class Transmission: Interruptible, PhaseReporter {
     func beginAttempt() {
         record.withLock { record in
             record.attempts += 1
+            record.mayHaveActedBefore = record.mayHaveActed
             record.servers.goesOn = false
         }
     }
@@ -177,6 +180,9 @@ final class Transmission: Interruptible, PhaseReporter {
 
     /// Whether the server may have acted on an earlier send.
     var mayHaveActed: Bool { read(\.mayHaveActed) }
+
+    /// Whether the server may have acted on an earlier attempt than the last.
+    var mayHaveActedBefore: Bool { read(\.mayHaveActedBefore) }
 
     /// The headers of the request that was sent first, before any redirect.
     var sentHeaders: HTTPHeaders { read { ($0.sentFirst ?? $0.sent)?.headers ?? [:] } }

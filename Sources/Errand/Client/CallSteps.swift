@@ -87,7 +87,8 @@ extension APIClient {
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.options.decoder, for: call
+            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.options.decoder, for: call,
+            hasGraphQLErrors: endpoint.hasGraphQLErrors
         ) {
             redactor(for: call)
         }

@@ -12,7 +12,7 @@ struct ErrorBody {
     private static let longestMessage = 500
     private static let longestName = 200
     /// More would not fit on a screen.
-    private static let mostFields = 100
+    fileprivate static let mostFields = 100
 
     private(set) var message: String?
     private(set) var code: String?
@@ -27,7 +27,7 @@ struct ErrorBody {
 
     /// Parses the response of a GraphQL API; `nil` if it has no errors.
     init?(ofGraphQL body: Data, redactor: Redactor) {
-        // A body that is not JSON is not decoded either, and that error says why.
+        // What is no JSON is told by decoding it.
         guard let shape = try? FastJSONDecoder().read(body, { $0.hasErrors ? Shape(errorsOf: $0) : nil }) else {
             return nil
         }
@@ -67,12 +67,12 @@ private struct Shape {
     private(set) var fieldErrors: [String: [String]] = [:]
 
     /// Reads only the errors: beside them is the data.
-    init(errorsOf node: JSONNode) { read(node.members[.errors]?.elements.map(ListedError.init) ?? []) }
+    init(errorsOf node: JSONNode) { read(node.members[.errors]?.listedErrors ?? []) }
 
     init(_ node: JSONNode, depth: Int = 0) {
         let members = node.members
         let nested = depth < Self.deepest ? members[.error].map { Shape($0, depth: depth + 1) } : nil
-        let list = members[.errors]?.elements.map(ListedError.init) ?? []
+        let list = members[.errors]?.listedErrors ?? []
         code = members.words(.code)
         message = members.words(.message, .errorDescription, .error) ?? nested?.message
         message = message ?? members.words(.detail, .title) ?? list.first { $0.message != nil }?.message
@@ -88,8 +88,8 @@ private struct Shape {
     }
 
     private mutating func read(_ list: [ListedError]) {
-        message = list.first { $0.message != nil }?.message
-        code = list.first { $0.code != nil }?.code
+        let first = list.first { $0.message != nil } ?? list.first
+        (message, code) = (first?.message, first?.code)
         readFields(of: list)
     }
 
@@ -152,7 +152,18 @@ extension JSONNode {
     }
 
     /// Whether it has a list of errors that is not empty.
-    fileprivate var hasErrors: Bool { members[.errors]?.elements.isEmpty == false }
+    fileprivate var hasErrors: Bool { members[.errors].map { $0.isArray && $0.count > 0 } ?? false }
+
+    /// The first errors of a list: more would not fit on a screen.
+    fileprivate var listedErrors: [ListedError] {
+        var list: [ListedError] = []
+        // It throws at the limit only.
+        try? forEachElement { element in
+            guard list.count < ErrorBody.mostFields else { throw CancellationError() }
+            list.append(ListedError(element))
+        }
+        return list
+    }
 
     /// The names and indexes of a path in one text; `nil` if this is no list of those.
     fileprivate var joinedPath: String? {

@@ -9,11 +9,12 @@ import Foundation
 ///
 ///     if let problem = rejection.problem, problem.type == "https://example.com/probs/out-of-credit" {
 ///         let account = try rejection.decodeBody(as: OutOfCredit.self)
+///         print(account)
 ///     }
 ///
-/// The texts are cut after 500 characters, and have neither secrets that the call sent nor control characters. Members
-/// that an API adds are in the body: ``Rejection/decodeBody(as:)`` decodes them. A member of another type than the
-/// standard says counts as missing.
+/// It is read from a body of at most 1 MiB. The texts are cut after 500 characters, and have neither secrets that the
+/// call sent nor control characters. Members that an API adds are in the body: ``Rejection/decodeBody(as:)`` decodes
+/// them. A member of another type than the standard says counts as missing.
 public struct Problem: Sendable, Hashable {
     /// A URI that says which kind of problem it is, as the server has written it; `about:blank`, the default, says no
     /// more than the status.
@@ -27,15 +28,34 @@ public struct Problem: Sendable, Hashable {
     /// A URI of this occurrence.
     public let instance: String?
 
-    /// Reads a problem; `nil` if the response is called another type, or is no JSON object.
+    /// Reads a problem; `nil` if the response is called another type, or is no JSON object of at most a mebibyte.
     init?(_ body: Data, _ headers: HTTPHeaders, shown: (String) -> String) {
         guard let type = headers["Content-Type"], MediaType(type).isNamed("application/problem+json"),
-            let members = try? FastJSONDecoder().decode([String: JSONValue].self, from: body)
+            body.count <= 1 << 20, let members = try? FastJSONDecoder().read(body, Members.init)
         else { return nil }
-        func text(_ name: String) -> String? { members[name]?.string.map(shown) }
-        self.type = text("type") ?? "about:blank"
-        (title, detail, instance) = (text("title"), text("detail"), text("instance"))
-        status = members["status"]?.integer
+        self.type = members.texts["type"].map(shown) ?? "about:blank"
+        (title, detail) = (members.texts["title"].map(shown), members.texts["detail"].map(shown))
+        instance = members.texts["instance"].map(shown)
+        status = members.status
+    }
+
+    /// The members that the standard names.
+    private struct Members {
+        private static let names = ["type", "title", "detail", "instance"]
+
+        var texts: [String: String] = [:]
+        var status: Int?
+
+        init(_ node: JSONNode) throws {
+            guard node.isObject else { throw CancellationError() }
+            try node.forEachMember { name, value in
+                if name == "status" {
+                    status = status ?? value.integer()
+                } else if Self.names.contains(name), texts[name] == nil {
+                    texts[name] = try value.text()
+                }
+            }
+        }
     }
 }
 

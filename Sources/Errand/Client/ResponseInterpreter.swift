@@ -21,13 +21,18 @@ struct ResponseInterpreter: Sendable {
     /// Throws if its status is neither a success nor one that the call accepts.
     func value<Response: Decodable>(
         _ type: Response.Type, below keys: [String], in response: HTTPResponse,
-        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, redactor: () -> Redactor
+        by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, hasGraphQLErrors: Bool = false,
+        redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let isAccepted = call?.rules.accepts(response.status) ?? response.isSuccess
-        guard isAccepted else { throw error(of: response, redactor: redactor()) }
-        if call?.rules.hasGraphQLErrors == true, let error = graphQLError(of: response, redactor: redactor()) {
-            throw error
+        if hasGraphQLErrors {
+            if let error = graphQLError(of: response, redactor: redactor()) { throw error }
+            // Of a value, the decoder sees whether it is there.
+            if isAccepted, type == NoContent.self {
+                _ = try decoded(GraphQLFrame.self, below: [], in: response, for: call, redactor: redactor)
+            }
         }
+        guard isAccepted else { throw error(of: response, redactor: redactor()) }
         // A status that the call accepts besides success says that there is no such value.
         if !response.isSuccess, let absent = emptyValue(type, Data()) { return absent }
         return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
@@ -133,7 +138,7 @@ struct ResponseInterpreter: Sendable {
             try decoder.decode(type, from: body, below: keys)
         }
         rejection.shown.value = { redactor.beginning(of: $0.utf8, length: Self.pathLength).text }
-        rejection.details.value = errorDetails.read(rejection)
+        rejection.details.value = errorDetails.read?(rejection)
         if response.isThrottled {
             let pause = wait ?? RetryAfterHeaders.pause(after: response, date: time.date)
             return .rateLimited(RateLimited(rejection, retryAfter: pause, message: words.message))

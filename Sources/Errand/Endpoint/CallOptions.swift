@@ -91,8 +91,6 @@ public struct CallOptions: Sendable {
     /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
     public var digests: Set<BodyDigest> = []
 
-    /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.
-    var hasGraphQLErrors = false
     /// The value whose members are parameters of the query; `nil` by default. See ``Endpoint/query(_:)``.
     var queryValue: QueryMembers?
     /// What proves who sends a request that no token signs; `nil` by default.

@@ -45,5 +45,5 @@ extension Rejection {
 
     /// Whether a condition may have failed because an earlier attempt of the same call has made the change, and its
     /// response was lost. To find out, read the resource.
-    public var mayBeOwnChange: Bool { isPreconditionFailure && call.attempts.value ?? 1 > 1 }
+    public var mayBeOwnChange: Bool { isPreconditionFailure && call.mayHaveActedBefore.value ?? false }
 }

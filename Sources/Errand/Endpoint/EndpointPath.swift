@@ -61,6 +61,8 @@ public struct EndpointPath: Sendable, Hashable {
             rest = Substring(rest.utf8.dropFirst(2)).drop(before: "/")
         }
         self.init(segments: rest.split(separator: "/").map { PercentEncoding.decode(String($0)) })
+        // A server names as many URLs as it has resources.
+        values = .max
     }
 
     /// Returns the path below `base`, which ends without a slash.

@@ -7,7 +7,7 @@ import Foundation
 extension RequestBody {
     /// Creates a body from a value, which the client's encoder encodes, with `null` for members that are `nil`.
     ///
-    ///     try await client.run(.put("users/7", body: .json(user, explicitNulls: true)))     // "email": null
+    ///     try await client.run(.put("users/7", body: .json(user, explicitNulls: true)))  // "email": null
     ///
     /// Without this, `Codable` leaves such members out. It is for types whose `encode(to:)` the compiler writes, and
     /// for others that use `encodeIfPresent`.
@@ -94,6 +94,8 @@ private struct NullMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try write(value, forKey: key) }
     mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try write(value, forKey: key) }
     mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try write(value, forKey: key) }
+    mutating func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try write(value, forKey: key) }
+    mutating func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try write(value, forKey: key) }
     mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
         try write(value, forKey: key)
     }

@@ -8,7 +8,7 @@ import Foundation
 extension Endpoint {
     /// Creates a call of a GraphQL API.
     ///
-    ///     let query = "query($id: ID!) { user(id: $id) { name } }"
+    ///     let query = "query($id: ID!) { user(id: $id) { id name } }"
     ///     let user: User = try await client.run(.graphQL(query, variables: ["id": id]).unwrapping("user"))
     ///
     /// The value is what is at `data` in the response, or below it with ``unwrapping(_:)``. A response with errors
@@ -16,7 +16,8 @@ extension Endpoint {
     /// first, ``Rejection/code`` its code, and ``Rejection/fieldErrors`` has the messages by their paths, such as
     /// `user.friends[0].name`. To receive the data beside the errors, ask for a ``GraphQLReply``.
     ///
-    /// It is a `POST`, so it is not sent again if the server may have received it.
+    /// It is a `POST`, so it is not sent again if the server may have received it. A stream of such a call is the
+    /// response as it comes, with its errors.
     ///
     /// - Parameters:
     ///   - query: The document, with one operation or several.
@@ -45,7 +46,7 @@ extension Endpoint {
             let encoded = try encoder.encode(variables)
             guard encoded.first == UInt8(ascii: "{") else {
                 throw ServiceError.invalidRequest(
-                    InvalidRequest(.body, "the variables of a GraphQL request are an object, and these are none"))
+                    InvalidRequest(.body, "the variables of GraphQL are an object; these are not encoded as one"))
             }
             // Not by the encoder, which may change the names of members.
             var json = Array(#"{"query":"#.utf8)
@@ -60,15 +61,15 @@ extension Endpoint {
         let endpoint = Endpoint(
             .post, path, headers: ["Accept": "application/graphql-response+json, application/json;q=0.9"], body: body)
         return endpoint.with { endpoint in
-            endpoint.options.hasGraphQLErrors = !(Response.self is any PartialGraphQLReply.Type)
-            if endpoint.options.hasGraphQLErrors { endpoint.envelope = ["data"] }
+            endpoint.hasGraphQLErrors = !(Response.self is any PartialGraphQLReply.Type)
+            if endpoint.hasGraphQLErrors { endpoint.envelope = ["data"] }
         }
     }
 }
 
 /// The response of a GraphQL API with its errors, and with what it could find in spite of them.
 ///
-///     let reply = try await client.run(Endpoint<GraphQLReply<Viewer>>.graphQL("{ viewer { name friends } }"))
+///     let reply = try await client.run(Endpoint<GraphQLReply<Viewer>>.graphQL("{ name friends }"))
 ///     if !reply.errors.isEmpty { print("some is missing: \(reply.errors)") }
 ///
 /// A member that could not be found is `null`, so the type of the data has optional members.
@@ -87,11 +88,7 @@ public struct GraphQLReply<Value: Decodable & Sendable>: Decodable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         data = try container.decodeIfPresent(Value.self, forKey: .data)
         errors = try container.decodeIfPresent([GraphQLError].self, forKey: .errors) ?? []
-        if data == nil, errors.isEmpty {
-            let context = DecodingError.Context(
-                codingPath: container.codingPath, debugDescription: "neither data nor errors, as GraphQL has them")
-            throw DecodingError.valueNotFound(Value.self, context)
-        }
+        if data == nil, errors.isEmpty { throw container.neitherDataNorErrors }
     }
 }
 
@@ -132,3 +129,24 @@ extension String {
 private protocol PartialGraphQLReply {}
 
 extension GraphQLReply: PartialGraphQLReply {}
+extension Optional: PartialGraphQLReply where Wrapped: PartialGraphQLReply {}
+
+/// What any response of a GraphQL API is, to be told from other pages where nobody asks for its data.
+struct GraphQLFrame: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case data, errors
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard container.contains(.data) || container.contains(.errors) else { throw container.neitherDataNorErrors }
+    }
+}
+
+extension KeyedDecodingContainer {
+    fileprivate var neitherDataNorErrors: DecodingError {
+        let context = DecodingError.Context(
+            codingPath: codingPath, debugDescription: "neither data nor errors, as GraphQL has them")
+        return .valueNotFound(GraphQLFrame.self, context)
+    }
+}

@@ -14,7 +14,7 @@ public import Foundation
 /// A date is read in the first format that it has, and written in the first of the list.
 public struct JSONDates: Sendable, Hashable {
     fileprivate enum Form: Sendable {
-        case iso8601, day, seconds, milliseconds
+        case iso8601, wholeSeconds, day, seconds, milliseconds
     }
 
     /// The formats, of which there is one at least.
@@ -24,6 +24,8 @@ public struct JSONDates: Sendable, Hashable {
     ///
     /// A date is encoded with milliseconds if it has a fraction, and with microseconds if milliseconds do not hold it.
     public static let iso8601 = JSONDates(forms: [.iso8601])
+    /// The same, but encoded without fractions, for servers that refuse them.
+    public static let iso8601WholeSeconds = JSONDates(forms: [.wholeSeconds])
     /// A day: `2026-11-22`. The date is the beginning of that day in UTC.
     public static let day = JSONDates(forms: [.day])
     /// The number of seconds since 1970.
@@ -42,7 +44,7 @@ extension JSONDates: ExpressibleByArrayLiteral {
     /// How dates are read.
     fileprivate var decoding: FastJSONDecoder.DateDecodingStrategy {
         switch forms {
-        case [.iso8601]: .iso8601WithOptionalFractions
+        case [.iso8601], [.wholeSeconds]: .iso8601WithOptionalFractions
         case [.seconds]: .secondsSince1970
         case [.milliseconds]: .millisecondsSince1970
         default: .custom(date)
@@ -55,6 +57,7 @@ extension JSONDates: ExpressibleByArrayLiteral {
         case .day: .writing { $0.formatted(Self.dayStyle) }
         case .seconds: .secondsSince1970
         case .milliseconds: .millisecondsSince1970
+        case .wholeSeconds: .iso8601
         case .iso8601, nil: .writing(\.iso8601Text)
         }
     }
@@ -100,7 +103,7 @@ extension Date {
 extension JSONDates.Form {
     fileprivate var name: String {
         switch self {
-        case .iso8601: "ISO 8601"
+        case .iso8601, .wholeSeconds: "ISO 8601"
         case .day: "yyyy-MM-dd"
         case .seconds: "seconds since 1970"
         case .milliseconds: "milliseconds since 1970"
@@ -109,7 +112,7 @@ extension JSONDates.Form {
 
     fileprivate func date(text: String?, number: Double?) -> Date? {
         switch self {
-        case .iso8601: text.flatMap { Date(iso8601: $0, withFractions: true) }
+        case .iso8601, .wholeSeconds: text.flatMap { Date(iso8601: $0, withFractions: true) }
         case .day: text.flatMap { $0.utf8.count == 10 ? Date(iso8601: $0 + "T00:00:00Z", withFractions: false) : nil }
         case .seconds: number.map { Date(timeIntervalSince1970: $0) }
         case .milliseconds: number.map { Date(timeIntervalSince1970: $0 / 1000) }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Changes of a JSON document, one after the other: a JSON Patch (RFC 6902).
 ///
 ///     let patch: JSONPatch = [.test("/version", 3), .replace("/title", "Milk"), .remove("/tags/0")]
@@ -58,7 +64,16 @@ extension JSONPatch {
         public init(_ names: [String]) { text = names.map { "/" + Self.escaped($0) }.joined() }
 
         fileprivate static func escaped(_ name: String) -> String {
-            name.replacing("~", with: "~0").replacing("/", with: "~1")
+            // By bytes: with a combining mark after it, a slash is another character.
+            var escaped: [UInt8] = []
+            for byte in name.utf8 {
+                switch byte {
+                case UInt8(ascii: "~"): escaped += "~0".utf8
+                case UInt8(ascii: "/"): escaped += "~1".utf8
+                default: escaped.append(byte)
+                }
+            }
+            return String(decoding: escaped, as: UTF8.self)
         }
 
         /// Whether it begins with a slash, or is empty, and each `~` is that of an escape.
@@ -89,22 +104,21 @@ extension JSONPatch: ExpressibleByArrayLiteral {
     public init(arrayLiteral operations: Operation...) { self.init(operations) }
 }
 
-extension JSONPatch.Operation: Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case op, path, from, value
-    }
-
-    /// Encodes the operation.
-    public func encode(to encoder: any Encoder) throws {
+extension JSONPatch.Operation {
+    /// Writes the operation. Only the value is the encoder's, which may change the names of members.
+    fileprivate func write(to json: inout [UInt8], by encoder: any RequestEncoder) throws {
         for pointer in [path, from].compactMap(\.self) where !pointer.isValid {
-            let reason = "\(HTTPSyntax.quoted(pointer.text)) is no JSON pointer, which is like `/tags/0`"
+            let reason = "\(HTTPSyntax.quoted(pointer.text)) is not a JSON pointer, which is like `/tags/0`"
             throw ServiceError.invalidRequest(InvalidRequest(.body, reason))
         }
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .op)
-        try container.encode(path.text, forKey: .path)
-        try container.encodeIfPresent(from?.text, forKey: .from)
-        if let value { try container.encode(value, forKey: .value) }
+        json += #"{"op":"\#(name)","path":"#.utf8
+        json.append(asJSONText: path.text.utf8)
+        if let from {
+            json += #","from":"#.utf8
+            json.append(asJSONText: from.text.utf8)
+        }
+        if let value { json += #","value":"#.utf8 + (try encoder.encode(value)) }
+        json.append(UInt8(ascii: "}"))
     }
 }
 
@@ -115,7 +129,14 @@ extension RequestBody {
     /// the call fail with `.invalidRequest`.
     public static func jsonPatch(_ patch: JSONPatch) -> RequestBody {
         RequestBody("a JSON patch of \(patch.operations.count) operations", as: "application/json-patch+json") {
-            try $0.encode(patch.operations)
+            (encoder: any RequestEncoder) throws -> Data in
+            var json = [UInt8(ascii: "[")]
+            for (index, operation) in patch.operations.enumerated() {
+                if index > 0 { json.append(UInt8(ascii: ",")) }
+                try operation.write(to: &json, by: encoder)
+            }
+            json.append(UInt8(ascii: "]"))
+            return Data(json)
         }
     }
 }

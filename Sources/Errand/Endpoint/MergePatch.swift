@@ -10,11 +10,11 @@ extension RequestBody {
     ///
     ///     var changed = user
     ///     changed.email = nil
-    ///     try await client.run(.patch("users/7", body: .mergePatch(from: user, to: changed)))     // {"email":null}
+    ///     try await client.run(.patch("users/7", body: .mergePatch(from: user, to: changed)))  // {"email":null}
     ///
     /// Members that are the same are left out, those that are missing in the new version are `null`, and a list that
     /// differs is sent as a whole. If nothing differs, the body is `{}`. The client's encoder determines the names and
-    /// the format of dates.
+    /// the format of dates. A merge patch cannot set a member to `null`: that removes it.
     ///
     /// A value that is not encoded as an object makes the call fail with `.invalidRequest`.
     public static func mergePatch<Value: Encodable & Sendable>(from old: Value, to new: Value) -> RequestBody {
@@ -22,7 +22,7 @@ extension RequestBody {
             func members(of value: Value) throws -> PatchNode.Members {
                 guard let node = try PatchNode(json: try encoder.encode(value)), case .object(let members) = node else {
                     throw ServiceError.invalidRequest(
-                        InvalidRequest(.body, "a merge patch is between objects, and \(Value.self) is encoded as none"))
+                        InvalidRequest(.body, "a merge patch is between objects; \(Value.self) is not encoded as one"))
                 }
                 return members
             }
@@ -38,8 +38,8 @@ extension RequestBody {
 private indirect enum PatchNode: Equatable {
     /// The members of an object, in order.
     struct Members: Equatable {
-        var names: [String] = []
-        var values: [String: PatchNode] = [:]
+        var names: [[UInt8]] = []
+        var values: [[UInt8]: PatchNode] = [:]
     }
 
     /// `null`, a truth value or a number.
@@ -65,7 +65,7 @@ private indirect enum PatchNode: Equatable {
             self = .list(list)
         } else if node.isObject {
             var members = Members()
-            try node.forEachMember { members[$0] = try PatchNode($1) }
+            try node.forEachMember { members[Array($0.utf8)] = try PatchNode($1) }
             self = .object(members)
         } else {
             self = .text(Array((try node.text() ?? "").utf8))
@@ -87,7 +87,7 @@ private indirect enum PatchNode: Equatable {
             json.append(UInt8(ascii: "{"))
             for (index, name) in members.names.enumerated() {
                 if index > 0 { json.append(UInt8(ascii: ",")) }
-                json.append(asJSONText: name.utf8)
+                json.append(asJSONText: name)
                 json.append(UInt8(ascii: ":"))
                 members.values[name]?.write(to: &json)
             }
@@ -97,7 +97,7 @@ private indirect enum PatchNode: Equatable {
 }
 
 extension PatchNode.Members {
-    fileprivate subscript(name: String) -> PatchNode? {
+    fileprivate subscript(name: [UInt8]) -> PatchNode? {
         get { values[name] }
         set {
             if values.updateValue(newValue ?? .token("null"), forKey: name) == nil { names.append(name) }

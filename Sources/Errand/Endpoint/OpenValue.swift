@@ -2,11 +2,15 @@
 ///
 ///     enum Status: String, Sendable { case active, closed }
 ///
-///     struct Account: Decodable, Sendable {
+/// With the enumeration alone, a response with another status could not be decoded. This keeps it:
+///
+///     struct Membership: Decodable, Sendable {
 ///         let status: Open<Status>
 ///     }
 ///
-///     switch account.status {
+/// It has the case, or the raw value:
+///
+///     switch membership.status {
 ///     case .known(.active): print("active")
 ///     case .known(.closed): print("closed")
 ///     case .unknown(let text): print("something new: \(text)")
@@ -64,6 +68,11 @@ extension Open: Equatable where Known.RawValue: Equatable {
 
     /// Returns whether the value is that case of the enumeration.
     public static func == (left: Open, right: Known) -> Bool { left.rawValue == right.rawValue }
+}
+
+extension Open where Known.RawValue: Equatable {
+    /// Returns whether the value is another than that case of the enumeration.
+    public static func != (left: Open, right: Known) -> Bool { !(left == right) }
 }
 
 extension Open: Hashable where Known.RawValue: Hashable {

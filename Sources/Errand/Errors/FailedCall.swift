@@ -7,6 +7,8 @@ struct FailedCall: Sendable, Hashable {
     var server = Uncompared<String>()
     /// The number of attempts.
     var attempts = Uncompared<Int>()
+    /// Whether the server may have acted on an earlier attempt than the last.
+    var mayHaveActedBefore = Uncompared<Bool>()
     /// Whether the server may have received a request of the call, and acted on it.
     var mayHaveReachedServer: Bool
 
@@ -71,9 +73,12 @@ extension ServiceError {
     }
 
     /// Returns the same error of that call, unless it names one already.
-    func naming(_ name: String, at server: String? = nil, after attempts: Int? = nil) -> ServiceError {
+    func naming(
+        _ name: String, at server: String? = nil, after attempts: Int? = nil, mayHaveActedBefore: Bool = false
+    ) -> ServiceError {
         guard var call = payload?.call, call.name.value == nil else { return self }
         (call.name.value, call.server.value, call.attempts.value) = (name, server, attempts)
+        call.mayHaveActedBefore.value = mayHaveActedBefore
         return with(call)
     }
 

@@ -148,8 +148,8 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
         case 404: return "\(response); there is no such resource"
         case 410: return "\(response); the resource no longer exists"
         case 412:
-            let cause = mayBeOwnChange ? "; an earlier attempt of this call may have changed it" : ""
-            return "\(response); the resource has another version than the request names\(cause)"
+            let cause = mayBeOwnChange ? "; an earlier attempt of this call may have made the change" : ""
+            return "\(response); a condition of the request does not hold, such as a version\(cause)"
         default: return response
         }
     }

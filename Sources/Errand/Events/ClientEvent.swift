@@ -18,8 +18,12 @@ public struct ClientEvent: Sendable, Hashable {
         case waitedForToken(Duration)
         /// The transport was given a request.
         case sent(SentRequest, attempt: Int)
+        /// The beginning of the body that was given to the transport, redacted. See ``Configuration/bodiesInEvents``.
+        case sentBody(String)
         /// A response arrived, with its timings if the transport reports them.
         case answered(status: Int, bytes: Int, after: Duration, timings: Timings?)
+        /// The beginning of the body of the response, redacted. See ``Configuration/bodiesInEvents``.
+        case answeredBody(String)
         /// The server asked for a pause that is longer than `Configuration.longestServerPause`. The client ignored it.
         case ignoredPause(Duration)
         /// The cache has answered, and nothing was sent.

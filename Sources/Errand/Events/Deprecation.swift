@@ -11,11 +11,12 @@ public struct Deprecation: Sendable, Hashable {
     public let since: Date?
     /// When it is expected to be gone; `nil` if the server does not say.
     public let sunset: Date?
-    /// A page about it, as the server has written its URL, without secrets; `nil` if there is none.
+    /// A page about it, as the server has written its URL, without secrets and cut at 500 characters; `nil` if there is
+    /// none.
     public let page: String?
 
     /// Reads the headers of a response; `nil` if they announce nothing.
-    init?(_ headers: HTTPHeaders, at now: Date) {
+    init?(_ headers: HTTPHeaders, at now: Date, by redactor: () -> Redactor) {
         let (deprecations, sunset) = (headers.values("Deprecation"), headers["Sunset"])
         guard !deprecations.isEmpty || sunset != nil else { return nil }
         func date(_ text: String?) -> Date? { text.flatMap { HTTPDate.parse($0, now: now) } }
@@ -28,7 +29,7 @@ public struct Deprecation: Sendable, Hashable {
         self.sunset = date(sunset)
         guard since != nil || self.sunset != nil || item == .token("true") || item == .boolean(true) else { return nil }
         let link = headers.links.first { $0.has("deprecation") || $0.has("sunset") }
-        page = link.map { Redactor.standard.text(ofURL: $0.target) }
+        page = link.map { redactor().beginning(of: redactor().text(ofURL: $0.target).utf8, length: 500).text }
     }
 }
 
@@ -36,7 +37,7 @@ extension Deprecation: CustomStringConvertible {
     /// The announcement in words.
     public var description: String {
         let dates = [
-            since.map { "deprecated since \($0.formatted(.iso8601))" },
+            since.map { "deprecated from \($0.formatted(.iso8601))" },
             sunset.map { "gone after \($0.formatted(.iso8601))" },
         ]
         let text = dates.compactMap(\.self).joined(separator: ", ")

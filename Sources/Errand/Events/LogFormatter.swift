@@ -26,6 +26,8 @@ public struct LogFormatter: Sendable {
         case .sent(let request, let attempt):
             "sent \(request.method) \(request.url)"
                 + "\(request.bodyLength.map { ", \($0) bytes" } ?? "") (attempt \(attempt))"
+        case .sentBody(let text): "sent the body \(text)"
+        case .answeredBody(let text): "answered with the body \(text)"
         case .answered(let status, let bytes, let pause, let timings):
             "answered \(status) \(HTTPStatus.reason(status)), \(bytes) bytes, after \(pause.displayText)"
                 + (timings.map { " (\($0))" } ?? "")

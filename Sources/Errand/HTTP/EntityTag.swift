@@ -20,9 +20,9 @@ public struct EntityTag: Sendable {
     private init(kind: Kind) { self.kind = kind }
 
     /// Creates a tag from the text of a header, such as `"a1"` or `W/"a1"` with their quotes, or from what is between
-    /// these.
+    /// these. As in a header, `*` is ``any``.
     public init(_ text: String) {
-        self = EntityTag(field: text) ?? EntityTag(kind: .tag(text, isWeak: false))
+        self = text == "*" ? .any : EntityTag(field: text) ?? EntityTag(kind: .tag(text, isWeak: false))
     }
 
     /// Reads the value of a header; `nil` if it is malformed.
@@ -83,8 +83,7 @@ extension EntityTag: CustomStringConvertible, ExpressibleByStringLiteral {
 extension EntityTag: Codable {
     /// Decodes a tag from a text.
     public init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        self = text == "*" ? .any : EntityTag(text)
+        self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
     /// Encodes the tag as a text.

@@ -56,7 +56,8 @@ final class Pipeline: Sendable {
             transport: transport, limiter: limiter, boundary: builder.boundary,
             bodyLimit: configuration.responseByteLimit, cleartext: configuration.cleartext,
             longestPause: configuration.longestServerPause, notesStarts: configuration.cache != nil,
-            secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames)
+            secretNames: configuration.secretNames.isEmpty ? nil : builder.secretNames,
+            bodies: ShownBodies(configuration.bodiesInEvents, builder.secretNames))
         // From the bottom to the top. Not as a list of layers: each would be called through two functions more, which
         // wait along with it.
         var next: Middleware.Next = { (request: HTTPRequest, context: CallContext) async throws(ServiceError) in
@@ -132,8 +133,9 @@ final class Pipeline: Sendable {
         options.authentication = .none
         options.timeout = .init(duration: configuration.timeout ?? .seconds(30))
         options.deadline = .unlimited
-        return ServerProbe(path: path, rules: configuration.rules(for: options), background: background) {
-            try? builder.request(for: Endpoint<Data>.get(path), key: nil, files: BodyFiles())
+        let endpoint = Endpoint<Data>.get(path).authentication(.none)
+        return ServerProbe(path, rules: configuration.rules(for: options), background) {
+            try? builder.request(for: endpoint, key: nil, files: BodyFiles())
         }
     }
 

@@ -17,11 +17,13 @@ final class Sender: Sendable {
     private let notesStarts: Bool
     /// The names of secret response headers; `nil` if the user adds none to the well-known ones.
     private let secretNames: SecretNames?
+    /// Shows bodies in events; `nil` if none are shown.
+    private let bodies: ShownBodies?
 
     init(
         transport: any Transport, limiter: RateLimiter, boundary: OriginBoundary, bodyLimit: Int,
         cleartext: CleartextRule,
-        longestPause: Duration, notesStarts: Bool, secretNames: SecretNames?
+        longestPause: Duration, notesStarts: Bool, secretNames: SecretNames?, bodies: ShownBodies?
     ) {
         self.transport = transport
         features = transport.features
@@ -33,6 +35,7 @@ final class Sender: Sendable {
         self.longestPause = longestPause
         self.notesStarts = notesStarts
         self.secretNames = secretNames
+        self.bodies = bodies
     }
 
     func send(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> HTTPResponse {
@@ -90,13 +93,18 @@ final class Sender: Sendable {
             .answered(
                 status: response.status, bytes: response.body.length ?? 0,
                 after: start.duration(to: transmission.time.now), timings: response.timings))
-        if transmission.settings.isHeard { reportDeprecation(in: response, to: request, transmission) }
+        if transmission.settings.isHeard { reportContent(of: response, to: request, transmission) }
         applyPacing(of: response, to: request, context)
     }
 
     @inline(never)
-    private func reportDeprecation(in response: HTTPResponse, to request: HTTPRequest, _ transmission: Transmission) {
-        guard let deprecation = Deprecation(response.headers, at: transmission.time.date),
+    private func reportContent(of response: HTTPResponse, to request: HTTPRequest, _ transmission: Transmission) {
+        if let text = bodies?.text(of: response.body, response.headers, of: transmission) {
+            transmission.report(.answeredBody(text))
+        }
+        guard
+            let deprecation = Deprecation(
+                response.headers, at: transmission.time.date, by: { transmission.redactor(secretNames ?? .standard) }),
             Deprecation.isNews(of: transmission.settings.endpointNumber, at: request.url.origin)
         else { return }
         transmission.report(.deprecated(deprecation))
@@ -198,6 +206,11 @@ final class Sender: Sendable {
         if let notice { transmission.warn { notice.take() } }
         transmission.report(.sent(request.redacted, attempt: transmission.attempts))
         transmission.noteSent(request, signedWith: context.accessToken)
+        if let bodies, transmission.settings.isHeard,
+            let text = bodies.text(of: request.body, request.headers, of: transmission)
+        {
+            transmission.report(.sentBody(text))
+        }
         context.way?.noteSent(request)
         let countsUploads = features.contains(.countsUploads)
         if !countsUploads, let upload = transmission.settings.upload, let body = request.body, body.length != 0 {

@@ -104,6 +104,8 @@ struct Redirects: Layer {
             for name in [
                 "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location",
                 "Content-Digest", "Repr-Digest",
+                // The versions are those of the resource that has been changed.
+                "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range",
             ] {
                 following.headers[name] = nil
             }

@@ -39,10 +39,19 @@ final class ServerPool: Sendable {
         records.withLock { $0.choose(for: asker, at: now) }
     }
 
-    /// Begins to probe a server; `nil` if there is none to be probed.
-    func beginProbe(at now: Instant) -> (index: Int, ticket: ServerHealth.Ticket)? {
-        records.withLock { $0.beginProbe(at: now) }
+    /// Returns the server that a probe would try; `nil` if there is none.
+    func dueForProbe(at now: Instant) -> Int? { records.withLock { $0.dueForProbe(at: now) } }
+
+    /// Begins to probe a server; `nil` if it need not be tried any more.
+    func beginProbe(of index: Int, at now: Instant) -> ServerHealth.Ticket? {
+        records.withLock { $0.beginProbe(of: index, at: now) }
     }
+
+    /// Lets requests try servers, because no probe can be sent.
+    func giveUpProbing() { records.withLock { $0.giveUpProbing() } }
+
+    /// Whether the server is in use.
+    func isInUse(_ index: Int) -> Bool { records.withLock { $0.servers[index].isInUse } }
 
     /// Ends a request.
     func end(

@@ -23,7 +23,7 @@ struct ServerRecords: Sendable, Hashable {
     private let choice: ServerChoice.Kind
     private let rules: ServerHealth.Rules
     /// Whether a server that was set aside is tried by a probe while another is in use, and not by a request.
-    private let isProbed: Bool
+    private(set) var isProbed: Bool
     /// Where a choice begins among those that are equal.
     private var turn = 0
 
@@ -69,15 +69,21 @@ struct ServerRecords: Sendable, Hashable {
         return .failure(Refusal(index: order[0], cause: servers[order[0]].cause ?? .failure, until: until))
     }
 
-    /// Begins to probe a server that may be tried, while another is in use; `nil` if there is none.
-    mutating func beginProbe(at now: Instant) -> (index: Int, ticket: ServerHealth.Ticket)? {
+    /// Returns the server that a probe would try, while another is in use; `nil` if there is none.
+    func dueForProbe(at now: Instant) -> Int? {
         guard isProbed, servers.contains(where: { $0.isDue(at: now) }) else { return nil }
         let order = order
-        guard let usual = order.first(where: { servers[$0].isInUse && !isAiling($0) }),
-            let due = order.first(where: { isDue($0, before: usual, at: now) })
-        else { return nil }
-        return (due, servers[due].begin(at: now))
+        guard let usual = order.first(where: { servers[$0].isInUse && !isAiling($0) }) else { return nil }
+        return order.first { isDue($0, before: usual, at: now) }
     }
+
+    /// Begins to probe a server; `nil` if it need not be tried any more.
+    mutating func beginProbe(of index: Int, at now: Instant) -> ServerHealth.Ticket? {
+        servers[index].isDue(at: now) ? servers[index].begin(at: now) : nil
+    }
+
+    /// Lets requests try servers, because no probe can be sent.
+    mutating func giveUpProbing() { isProbed = false }
 
     /// Whether another server than those may be asked at once.
     func hasAnother(than failed: Set<Int>, at now: Instant) -> Bool {

@@ -16,8 +16,9 @@ public struct ServerRules: Sendable, Hashable {
     /// A path, such as `"health"`, by which a server that was set aside is checked while another is in use; `nil`, the
     /// default, to have a call check it.
     ///
-    /// A `GET` is sent there, with the client's headers but without a token, and no call waits for it. With a 2xx
-    /// response, the server is in use again; otherwise it is set aside for longer.
+    /// A `GET` is sent there, with the client's headers but without a token and ``Configuration/credentials``, and no
+    /// call waits for it. With a 2xx response, the server is in use again; with any other, or none, it is set aside for
+    /// longer.
     public var probe: EndpointPath?
 
     /// Creates the default rules.

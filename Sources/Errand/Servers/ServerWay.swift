@@ -44,14 +44,11 @@ final class ServerWay: SendWay {
 
     /// Creates the way of a request that checks a server.
     init(
-        probing index: Int, _ ticket: ServerHealth.Ticket, pool: ServerPool, transmission: Transmission,
-        request: HTTPRequest, longestPause: Duration
+        probing index: Int, pool: ServerPool, transmission: Transmission, request: HTTPRequest, longestPause: Duration
     ) {
         (self.pool, self.transmission, self.request, self.longestPause) = (pool, transmission, request, longestPause)
         asker = ServerRecords.Asker(bound: index)
         (endpoint, isHedge, isProbe, begun) = (nil, false, true, nil)
-        let url = pool.list.url(request.url, at: index) ?? request.url
-        state.withLock { $0.choice = (index, ticket, url) }
     }
 
     /// Returns the way of a second request: to another server, if there is one and the request may go there.
@@ -67,17 +64,27 @@ final class ServerWay: SendWay {
     /// Whether the request tries its server.
     var isTrial: Bool { state.withLock { $0.choice?.ticket.isTrial ?? false } }
 
-    /// Throws if no server may be asked now.
-    func check() throws(ServiceError) {
+    /// Returns the server that would be asked now. Throws if none may be.
+    func check() throws(ServiceError) -> Int {
         let now = transmission.time.now
-        if case .failure(let refusal) = pool.look(for: asker, at: now) {
-            throw error(of: refusal, at: now)
+        switch pool.look(for: asker, at: now) {
+        case .success(let index): return index
+        case .failure(let refusal): throw error(of: refusal, at: now)
         }
     }
 
+    /// Whether the request may go to no other server.
+    var isBound: Bool { asker.bound != nil }
+
     func point(_ request: inout HTTPRequest) throws(ServiceError) {
-        guard !isProbe else { return request.url = state.withLock { $0.choice?.url } ?? request.url }
         let now = transmission.time.now
+        if isProbe, let index = asker.bound {
+            // While this has waited for its permit, a call may have tried it.
+            guard let ticket = pool.beginProbe(of: index, at: now) else { throw .cancelled }
+            if let url = pool.list.url(request.url, at: index) { request.url = url }
+            let url = request.url
+            return state.withLock { $0.choice = (index, ticket, url) }
+        }
         switch pool.choose(for: asker, at: now) {
         case .success((let index, let ticket)):
             if isHedge, !pool.spendOnHedge() {

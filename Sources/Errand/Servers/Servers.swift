@@ -16,8 +16,7 @@ struct Servers: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        probe?.start(of: pool, longestPause, at: context.time, through: next)
-        guard let way = try way(of: request, context) else { return try await next(request, context) }
+        guard let way = try way(of: request, context, next: next) else { return try await next(request, context) }
         if let delay = hedgeDelay(of: request, context, on: way) {
             return try await hedged(request, context, on: way, after: delay, next: next)
         }
@@ -31,12 +30,18 @@ struct Servers: Layer {
 
     /// Returns the way of a request to its server; `nil` if it goes elsewhere. Throws if none may be asked.
     @inline(never)
-    private func way(of request: HTTPRequest, _ context: CallContext) throws(ServiceError) -> ServerWay? {
+    private func way(
+        of request: HTTPRequest, _ context: CallContext, next: @escaping Next
+    ) throws(ServiceError) -> ServerWay? {
         guard let asker = asker(of: request, context) else { return nil }
         let way = ServerWay(
             pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause,
             endpoint: pool.isHedging ? context.transmission.settings.endpointNumber : nil)
-        try way.check()
+        let index = try way.check()
+        // Otherwise the call tries one itself.
+        if let probe, !way.isBound, pool.isInUse(index) {
+            probe.start(of: pool, longestPause, at: context.time, through: next)
+        }
         return way
     }
 

@@ -69,9 +69,12 @@ struct GraphQLTests {
         // Also without the status of a success, in the other media type.
         let reply = ScriptedReply.status(
             400, headers: ["Content-Type": "application/graphql-response+json"],
-            body: #"{"errors":[{"message":"Syntax error"}]}"#)
+            body: #"{"errors":[{"message":"Syntax error","extensions":{"code":"PARSE"}},{"message":"b"}]}"#)
         guard case .rejected(let rejection) = try await failure(reply) else { throw Unexpected() }
-        #expect(rejection.message == "Syntax error" && rejection.status == 400)
+        #expect(rejection.message == "Syntax error" && rejection.code == "PARSE" && rejection.status == 400)
+        let later = ScriptedReply.json(#"{"errors":[{"message":"A"},{"message":"B","extensions":{"code":"X"}}]}"#)
+        let first = try await failure(later).rejection
+        #expect(first?.message == "A" && first?.code == nil)
     }
 
     @Test("errors end a call without a value as well")
@@ -81,6 +84,29 @@ struct GraphQLTests {
             try await testClient(network).run(Endpoint<NoContent>.graphQL("mutation { delete }"))
         }
         #expect(error.rejection?.message == "Denied")
+        // Options that are set afterwards change nothing about that.
+        var call = Endpoint<NoContent>.graphQL("mutation { delete }")
+        call.options = CallOptions()
+        network.onAny { .json(#"{"errors":[{"message":"Denied"}]}"#) }
+        let again = await #expect(throws: ServiceError.self) { try await testClient(network).run(call) }
+        #expect(again?.rejection?.message == "Denied")
+        for page in ["<p>", "{}", "[]", #"{"errors":["#] {
+            network.onAny { .json(page) }
+            let error = await #expect(throws: ServiceError.self) { try await testClient(network).run(call) }
+            guard case .decodingFailed = error else { throw try #require(error) }
+        }
+        network.onAny { .json(#"{"data":{"delete":true}}"#) }
+        try await testClient(network).run(call)
+    }
+
+    @Test("of many errors, the first hundred are read, and an optional reply has them too")
+    func many() async throws {
+        let errors = (0..<100_000).map { #"{"message":"m\#($0)","path":["p\#($0)"]}"# }.joined(separator: ",")
+        let error = try await failure(.json(#"{"errors":[\#(errors)]}"#))
+        #expect(error.rejection?.message == "m0" && error.rejection?.fieldErrors.count == 100)
+        network.onAny { .json(#"{"errors":[{"message":"m"}]}"#) }
+        let reply = try await testClient(network).run(Endpoint<GraphQLReply<User>?>.graphQL(query))
+        #expect(reply?.errors.map(\.message) == ["m"])
     }
 
     @Test(

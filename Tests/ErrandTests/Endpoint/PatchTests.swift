@@ -93,7 +93,7 @@ struct PatchTests {
 
     @Test("a JSON patch is sent as RFC 6902 writes it")
     func operations() async throws {
-        let key = "a/b~c"
+        let key = "a/\u{301}b~c"
         let (json, type) = try await sent(
             .jsonPatch([
                 .test("/version", 3), .replace("/title", "Milk"), .add("/tags/-", ["x": 1]), .remove("/keys/\(key)"),
@@ -102,28 +102,29 @@ struct PatchTests {
             ]))
         let expected =
             #"[{"op":"test","path":"/version","value":3},{"op":"replace","path":"/title","value":"Milk"},"#
-            + #"{"op":"add","path":"/tags/-","value":{"x":1}},{"op":"remove","path":"/keys/a~1b~0c"},"#
-            + #"{"from":"/a","op":"move","path":"/b/~0"},{"from":"","op":"copy","path":"/copy"},"#
+            + #"{"op":"add","path":"/tags/-","value":{"x":1}},{"op":"remove","path":"/keys/a~1\#u{301}b~0c"},"#
+            + #"{"op":"move","path":"/b/~0","from":"/a"},{"op":"copy","path":"/copy","from":""},"#
             + #"{"op":"add","path":"/note","value":null}]"#
-        #expect(json.replacing("\\/", with: "/") == expected && type == "application/json-patch+json")
+        #expect(json == expected && type == "application/json-patch+json")
     }
 
     @Test("a path that is no JSON pointer is refused with words", arguments: ["title", "/a~", "/~2", "a/b"])
     func pointers(path: String) async throws {
         let invalid = try await failure(.jsonPatch([.remove(JSONPatch.Pointer(stringLiteral: path))]))
-        #expect(invalid.subject == .body && invalid.reason.contains("no JSON pointer"))
+        #expect(invalid.subject == .body && invalid.reason.contains("not a JSON pointer"))
     }
 
     private struct Everything: Codable, Sendable {
         var a: Bool?, b: String?, c: Double?, d: Float?, e: Int?, f: Int8?, g: Int16?, h: Int32?, i: Int64?, j: UInt?
         var k: UInt8?, l: UInt16?, m: UInt32?, n: UInt64?, o: Date?, p: URL?, q: User?, r: [Int?]?, s: [String: User]?
+        var t: Int128?, u: UInt128?
     }
 
     @Test("with explicit nulls, each member that is nil is null, at any depth; without, it is left out")
     func nulls() async throws {
         var (json, type) = try await sent(.json(Everything(), explicitNulls: true))
         let members = try JSONDecoder().decode([String: JSONValue].self, from: Data(json.utf8))
-        #expect(members.count == 19 && members.values.allSatisfy(\.isNull) && type == "application/json")
+        #expect(members.count == 21 && members.values.allSatisfy(\.isNull) && type == "application/json")
         (json, _) = try await sent(.json(Everything(), explicitNulls: false))
         #expect(json == "{}")
         let user = User(firstName: "Ann", since: Date(timeIntervalSince1970: 0.5))

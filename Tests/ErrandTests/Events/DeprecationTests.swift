@@ -6,15 +6,20 @@ import Testing
 
 @Suite("Deprecation and sunset")
 struct DeprecationTests {
+    private static let run = UUID().uuidString.lowercased()
+
     /// The announcements that a client of a server of its own reports for some calls.
     private func events(
         of calls: [Endpoint<NoContent>], at host: String, _ headers: HTTPHeaders
     ) async throws -> [Deprecation] {
+        // Another one each time that the tests run in a process.
+        let host = "\(host)-\(Self.run)"
         let network = scripted()
         network.onAny { ScriptedReply.status(204, headers: headers).always }
         let found = Noted<[Deprecation]>([])
         let client = testClient(network) {
             $0.environment = ServerEnvironment(name: "test", baseURL: "https://\(host).test")
+            $0.secretNames = ["sig"]
             $0.observe = { event in
                 if case .deprecated(let deprecation) = event.kind {
                     found.update { $0.append(deprecation) }
@@ -35,8 +40,8 @@ struct DeprecationTests {
             (
                 [
                     "Deprecation": "@1688169599", "Sunset": sunset,
-                    "Link": #"<https://a.test/old?token=x>; rel="deprecation""#,
-                ], since, gone, "https://a.test/old?token=‹redacted›"
+                    "Link": #"<https://a.test/old?token=x&sig=y>; rel="deprecation""#,
+                ], since, gone, "https://a.test/old?token=‹redacted›&sig=‹redacted›"
             ),
             (["Deprecation": "true"], nil, nil, nil),
             (["Deprecation": "Fri, 30 Jun 2023 23:59:59 GMT", "Link": "</b>; rel=sunset"], since, nil, "/b"),

@@ -37,6 +37,7 @@ import Testing
             // The first of them has it probed, and neither waits for that.
             try await run(3, client)
             #expect(clock.now == .ms(60_000))
+            await network.sent(atLeast: 7)
             #expect(client.servers.snapshot[0].state == .tried)
             network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("2").always }
             try await clock.sleep(until: .ms(65_001))
@@ -104,6 +105,7 @@ import Testing
         await tokens.signIn(Token(accessToken: "secret"))
         let client = probed {
             $0.tokens = tokens
+            $0.credentials = .apiKey("X-Key", "key")
             $0.headers["X-App"] = "7"
             $0.rateLimit = .requests(2, per: .seconds(1))
         }
@@ -117,6 +119,7 @@ import Testing
         }
         let probe = try #require(network.sent.first { $0.request.url.path == "/v1/health" }?.request)
         #expect(probe.headers["X-App"] == "7" && probe.headers["Authorization"] == nil)
+        #expect(probe.headers["X-Key"] == nil && network.sent.first?.request.headers["X-Key"] == "key")
         let others = network.sent.map(\.request).filter { $0.url.path != "/v1/health" }
         #expect(others.count == 4 && others.allSatisfy { $0.headers["Authorization"] != nil })
     }
@@ -140,6 +143,57 @@ import Testing
             await client.shutdown()
             #expect(clock.now == .ms(200_001) && client.servers.snapshot[0].active == 0)
         }
+    }
+
+    @Test("B4: nothing is built for a probe while all servers are in use, and a call to one server checks that itself")
+    func quiet() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("3").always }
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}").always }
+        let built = Noted(0)
+        let client = probed {
+            $0.servers.choice = .inOrder(returningAfter: .zero)
+            $0.headersForEachCall = {
+                built.update { $0 += 1 }
+                return [:]
+            }
+        }
+        try await clock.run {
+            try await run(4, client)
+            #expect(built.value == 4)
+            try await clock.sleep(until: .ms(20_000))
+            #expect(try await client.run(call.server(a)) == 3)
+            #expect(client.servers.snapshot[0].state == .inUse && built.value == 5)
+            #expect(!paths.contains { $0.hasSuffix("health") })
+        }
+    }
+
+    @Test("B4: a probe that waits for its turn keeps nobody from its server, and is not sent if that has answered")
+    func waits() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("3").always }
+        network.on(.get, "https://b.test/slow") { ScriptedReply.json("1").after(.seconds(25)) }
+        let client = probed {
+            $0.servers.choice = .inOrder(returningAfter: .zero)
+            $0.concurrency = .atMost(1, queue: 2)
+        }
+        try await clock.run {
+            try await run(1, client)
+            // Before the first may be checked.
+            let slow = Task { try await client.run(Endpoint<Int>.get("slow")) }
+            await network.sent(atLeast: 3)
+            try await clock.sleep(until: .ms(20_000))
+            // Its probe waits in the queue, and so does the call.
+            let waiting = Task { try await client.run(call) }
+            try await clock.sleep(until: .ms(20_001))
+            let isAside = if case .setAside = client.servers.snapshot[0].state { true } else { false }
+            #expect(isAside)
+            #expect(try await client.run(call.server(a).ignoringConcurrency()) == 3)
+            #expect(client.servers.snapshot[0].state == .inUse)
+            #expect(try await slow.value == 1)
+            #expect(try await waiting.value == 3)
+        }
+        #expect(!paths.contains { $0.hasSuffix("health") })
     }
 
     @Test("B4: a path that cannot be sent is refused with words")

@@ -202,7 +202,9 @@ private struct Walk {
     /// A probe begins only where a server is due, another is in use, and requests do not try it.
     private mutating func probe() throws {
         let before = records
-        guard let (index, ticket) = records.beginProbe(at: now) else { return try #require(records == before) }
+        guard let index = records.dueForProbe(at: now) else { return }
+        let begun = records.beginProbe(of: index, at: now)
+        let ticket = try #require(begun)
         try #require(isProbed && ticket.isTrial && before.servers[index].isDue(at: now))
         try #require(before.servers.contains { $0.isInUse })
         try begin(index, ticket)

@@ -136,7 +136,7 @@ struct ServersBehindProxyTests {
         }
         for _ in 0..<60 {
             let reply = try await client.reply(to: call)
-            #expect(reply.duration < .seconds(20) && reply.attempts == 1)
+            #expect(reply.duration < .seconds(20))
         }
         let requests = servers.map(\.received.count)
         #expect(requests[0] > 10 && requests.reduce(0, +) > 60, "\(requests)")
