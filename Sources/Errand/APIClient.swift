@@ -49,7 +49,7 @@ public actor APIClient {
             transport = given
             defaultTransport = nil
         } else {
-            let own = DefaultTransport()
+            let own = DefaultTransport(trusting: configuration.developmentCertificate)
             transport = own.transport
             defaultTransport = own
         }

@@ -142,6 +142,13 @@ public struct Configuration: Sendable {
     public var callMiddlewares: [any Middleware] = []
     /// Middleware that runs once per send, outermost first; none by default.
     public var attemptMiddlewares: [any Middleware] = []
+    /// A certificate of a server under development to trust at some hosts; `nil`, none, by default.
+    ///
+    ///     $0.developmentCertificate = .file("localhost.pem", hosts: ["localhost"])
+    ///
+    /// It is for the platform's own transport. A ``CurlTransport`` or a ``URLSessionTransport`` that you create has the
+    /// same setting in its options; with such a one, and this here, every call fails with `.invalidRequest`.
+    public var developmentCertificate: DevelopmentCertificate?
     /// The transport that sends the requests; `nil`, the platform's own, by default: on Linux one that the clients of a
     /// process share. A client never shuts down a transport that you pass.
     public var transport: (any Transport)?
@@ -188,6 +195,9 @@ public struct Configuration: Sendable {
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
+        if developmentCertificate != nil, transport?.hasDevelopmentOption == true {
+            return "`developmentCertificate`, which a transport of your own has in its options"
+        }
         if let problem = concurrency.problem ?? servers.problem ?? breaker.problem ?? hedging.problem { return problem }
         if longestServerPause < .zero {
             let pause = longestServerPause.displayText
@@ -196,6 +206,7 @@ public struct Configuration: Sendable {
         if case .wait(let limit) = offline.kind, limit < .zero {
             return "a negative wait of \(limit.displayText) for the network"
         }
+        if bodiesInEvents < 0 { return "\(bodiesInEvents) characters of each body in events; use 0 for none" }
         if responseByteLimit <= 0 {
             return "a limit of \(responseByteLimit) bytes for a response; it must be 1 or more"
         }
@@ -206,7 +217,6 @@ public struct Configuration: Sendable {
     func rules(for options: CallOptions) -> CallRules {
         CallRules(options, over: defaults, isCached: cache != nil, time: time)
     }
-        if bodiesInEvents < 0 { return "\(bodiesInEvents) characters of each body in events; use 0 for none" }
 
     /// The options of a call that has none of its own.
     private var defaults: CallOptions {

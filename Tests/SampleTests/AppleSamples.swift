@@ -83,4 +83,11 @@ private func sparingClient() -> APIClient {
     }
     return client
 }
+
+private func configuredClient() -> APIClient {
+    var options = URLSessionTransport.Options()
+    options.configure = { $0.networkServiceType = .responsiveData }
+    let client = APIClient("https://api.example.com") { $0.transport = URLSessionTransport(options) }
+    return client
+}
 #endif

@@ -52,6 +52,7 @@ struct DefaultsCheck {
         #expect(try Self.row("``Configuration/timeout``").contains("| 30 s |"))
         #expect(configuration.rateLimit == .requests(5, per: .seconds(1)))
         #expect(try Self.row("``Configuration/rateLimit``").contains("| 5 requests per second |"))
+        #expect(configuration.bodiesInEvents == 0)
         #expect(configuration.concurrency == .none && ConcurrencyLimit.atMost(1) == .atMost(1, queue: 1000))
         #expect(try Self.row("``Configuration/concurrency``").contains("| no limit | with `.atMost`, 1,000 requests"))
         #expect(configuration.servers.choice == .inOrder(returningAfter: .seconds(60)))
@@ -106,6 +107,12 @@ extension DefaultsCheck {
         Limit(
             "a response in a cache", "32 fields in `Vary`", "Errand/Cache/CacheVariant.swift",
             "static let mostNames = 32"),
+        Limit(
+            "``Configuration/bodiesInEvents``", "64 KiB", "Errand/Pipeline/ShownBodies.swift",
+            "private static let largestForm = 64 << 10"),
+        Limit(
+            "endpoints whose deprecation is reported", "1,000 of a process", "Errand/Events/Deprecation.swift",
+            "private static let mostAnnounced = 1000"),
         Limit("a response in a cache", "256 tags", "Errand/Cache/StoredResponse.swift", "static let mostNames = 256"),
         Limit(
             "wait for a cache on a disk", "250 ms to read", "Errand/Cache/DiskCacheStore.swift",

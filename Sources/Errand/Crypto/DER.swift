@@ -5,8 +5,8 @@ struct DERReader {
         case octets = 0x04
         case identifier = 0x06
         case sequence = 0x30
-        /// The curve of a key on one (RFC 5915).
-        case curve = 0xA0
+        /// What has the number 0 in its sequence: the curve of a key (RFC 5915), the version of a certificate.
+        case first = 0xA0
     }
 
     private var rest: ArraySlice<UInt8>
@@ -31,6 +31,12 @@ struct DERReader {
         guard count <= next.count else { return nil }
         rest = next.dropFirst(count)
         return next.prefix(count)
+    }
+
+    /// Reads the next value, which has that tag, and returns all of it; `nil` if it is another, or not whole.
+    mutating func element(_ tag: Tag) -> ArraySlice<UInt8>? {
+        let start = rest
+        return content(tag).map { start[..<$0.endIndex] }
     }
 
     /// Reads a sequence.

@@ -65,7 +65,7 @@ enum KeyFile {
         guard var parts = whole.sequence(), parts.number() == [1], let digits = parts.content(.octets) else {
             return nil
         }
-        var named = parts.content(.curve).map(DERReader.init)
+        var named = parts.content(.first).map(DERReader.init)
         let inner = named?.content(.identifier).map(Array.init)
         guard let curve = outer ?? inner, curve == p256, inner ?? curve == curve else { return nil }
         // Some programs leave out the zeros at the start.

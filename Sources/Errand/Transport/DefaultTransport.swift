@@ -19,30 +19,40 @@ final class DefaultTransport: Sendable {
     }
 
     private static let sharing = Lock(Sharing())
-    private let shared: CurlTransport
+    private let curl: CurlTransport
+    private let isShared: Bool
 
-    /// Joins the clients of the process that share a transport.
-    init() {
-        shared = Self.sharing.withLock { sharing in
-            let transport = sharing.transport ?? CurlTransport()
-            sharing.transport = transport
-            sharing.clients += 1
-            return transport
+    /// Joins the clients of the process that share a transport. A client that trusts a certificate of its own has its
+    /// own.
+    init(trusting certificate: DevelopmentCertificate? = nil) {
+        if let certificate {
+            var options = CurlTransport.Options()
+            options.developmentCertificate = certificate
+            curl = CurlTransport(options)
+        } else {
+            curl = Self.sharing.withLock { sharing in
+                let transport = sharing.transport ?? CurlTransport()
+                sharing.transport = transport
+                sharing.clients += 1
+                return transport
+            }
         }
-        transport = shared
+        isShared = certificate == nil
+        transport = curl
     }
 
     /// Ends what is left of the client's own calls, which have all ended themselves; with the last client, ends the
     /// transport.
     func end(for client: TransportContext.Client) async {
-        await shared.endSends(of: client)
+        await curl.endSends(of: client)
         // A stream of a client that is gone may still be read. Then the transport ends with that stream.
-        if leave(), shared.isIdle { await shared.shutdown() }
+        if leave(), curl.isIdle { await curl.shutdown() }
     }
 
     /// Leaves the clients that share the transport. Returns whether this was the last.
     private func leave() -> Bool {
         guard !isGivenUp.exchange(true, ordering: .relaxed) else { return false }
+        guard isShared else { return true }
         let last: CurlTransport? = Self.sharing.withLock { sharing in
             sharing.clients -= 1
             return sharing.clients == 0 ? sharing.transport.take() : nil
@@ -51,9 +61,11 @@ final class DefaultTransport: Sendable {
     }
     #else
     /// Creates the platform's transport.
-    init() {
+    init(trusting certificate: DevelopmentCertificate? = nil) {
         #if URLSession || canImport(Darwin)
-        transport = URLSessionTransport()
+        var options = URLSessionTransport.Options()
+        options.developmentCertificate = certificate
+        transport = URLSessionTransport(options)
         #else
         transport = UnavailableTransport(
             advice: "none is built in on this platform; set `transport` in the client's configuration, or try the "

@@ -8,5 +8,6 @@ public import FoundationEssentials
 // allows compile all the same.
 public typealias CFString = String
 public typealias CFTypeRef = AnyObject
+public typealias CFArray = [AnyObject]
 public typealias CFData = Data
 public typealias CFDictionary = [AnyHashable: Any]

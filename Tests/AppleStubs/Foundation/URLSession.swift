@@ -75,11 +75,14 @@ open class URLSessionConfiguration: NSObject, @unchecked Sendable {
     open var allowsExpensiveNetworkAccess = true
     open var allowsConstrainedNetworkAccess = true
     open var waitsForConnectivity = false
+    open var networkServiceType = NSURLRequest.NetworkServiceType.default
 }
 
 // https://developer.apple.com/documentation/foundation/nsurlrequest
 open class NSURLRequest: NSObject {
     public typealias CachePolicy = URLRequest.CachePolicy
+    // https://developer.apple.com/documentation/foundation/nsurlrequest/networkservicetype-swift.enum
+    public enum NetworkServiceType: UInt, Sendable { case `default` = 0, responsiveData = 6 }
 }
 
 // https://developer.apple.com/documentation/foundation/urlsessiontaskmetrics

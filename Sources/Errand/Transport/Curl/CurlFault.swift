@@ -74,7 +74,7 @@ extension CurlTransport {
         libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
     }
 
-    /// A warning about the libcurl that is used, if it is known for such faults.
-    public var warning: String? { Self.faultWarning }
+    /// A warning about a development certificate, or about the libcurl that is used, if it is known for such faults.
+    public var warning: String? { developmentCertificate?.warning ?? Self.faultWarning }
 }
 #endif

@@ -11,10 +11,13 @@ import Foundation
 final class CurlFiles: Sendable {
     private let paths: [(path: String, content: String)]
     private let areReadable = Lock(false)
+    private let certificate: DevelopmentCertificate?
+    private let knownKey = Lock<String?>(nil)
 
     /// Creates the list of the files that these options name.
     init(_ options: CurlTransport.Options) {
         let identity = options.clientCertificate
+        certificate = options.developmentCertificate
         let paths = [
             (options.certificateAuthorities, "trusted certificates"),
             (identity?.certificate, "the client certificate"),
@@ -31,6 +34,16 @@ final class CurlFiles: Sendable {
             throw .badSetting(reason)
         }
         areReadable.withLock { $0 = true }
+    }
+
+    /// Returns the hash of the key by which a server under development at that host is trusted; `nil` if there is none.
+    /// The file is read once.
+    func developmentKey(for host: String) throws(ServiceError) -> String? {
+        guard let certificate, certificate.covers(host) else { return nil }
+        if let known = knownKey.withLock({ $0 }) { return known }
+        let key = try certificate.keyHash()
+        knownKey.withLock { $0 = key }
+        return key
     }
 
     /// Throws if a request failed with that error because one of the files cannot be read any more.

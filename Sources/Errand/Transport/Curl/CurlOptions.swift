@@ -71,6 +71,10 @@ extension CurlTransport {
         /// SHA-256 hashes of public keys, in base64 and without `sha256/` in front. A server with any other key is
         /// refused, even if its certificate is valid.
         public var pinnedPublicKeys: [String] = []
+        /// A certificate of a server under development to trust at some hosts, beside what is trusted otherwise. A
+        /// client without a transport of its own has the same setting in its configuration:
+        /// ``Configuration/developmentCertificate``.
+        public var developmentCertificate: DevelopmentCertificate?
         /// The certificate for servers that ask the client for one.
         public var clientCertificate: ClientCertificate?
         /// The proxy.
@@ -112,6 +116,9 @@ extension CurlTransport {
         /// over HTTP/2 or HTTP/3 are on one thread. Each but the first ends when it has had nothing to do for two
         /// minutes.
         public var loops: Int?
+        /// Whether requests may go over HTTP/2 or HTTP/3; `true` by default. With `false`, all of them go over
+        /// HTTP/1.1, whatever ``http3`` says.
+        public var allowsHTTP2 = true
         /// When requests go over HTTP/3; never by default. ``Timings/httpVersion`` is the version of a response.
         public var http3 = HTTP3.never
 
@@ -127,6 +134,7 @@ extension CurlTransport.Options {
         var facts: [String] = []
         if let certificateAuthorities { facts += ["authorities", certificateAuthorities] }
         if !pinnedPublicKeys.isEmpty { facts += ["pins"] + pinnedPublicKeys.sorted() }
+        if let developmentCertificate { facts.append(developmentCertificate.identity) }
         if let clientCertificate { facts += ["certificate", clientCertificate.certificate, clientCertificate.key] }
         switch proxy.kind {
         case .environment: break

@@ -17,12 +17,18 @@ struct CurlRequest {
     private let request: HTTPRequest
     private let origin: UInt64
     private let options: CurlTransport.Options
+    /// The hash of the key by which alone the server is trusted, because it is under development.
+    private let developmentKey: String?
 
     /// Creates the description of a request to the origin with that number.
-    init(_ request: HTTPRequest, to origin: UInt64, options: CurlTransport.Options) {
+    init(
+        _ request: HTTPRequest, to origin: UInt64, options: CurlTransport.Options,
+        trusting developmentKey: String? = nil
+    ) {
         self.request = request
         self.origin = origin
         self.options = options
+        self.developmentKey = developmentKey
     }
 
     /// Sets the options. Those that all requests share stay set on a transfer that is used again.
@@ -43,6 +49,7 @@ struct CurlRequest {
         set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
         set(CCURLOPT_REQUEST_TARGET, to: target, on: transfer)
         if options.certificateAuthorities == nil { ccurl_trust_system(transfer) }
+        if options.developmentCertificate != nil { try prepareTrust(transfer) }
         try prepareProxy(transfer)
         if !isPlain {
             prepareMethod(transfer)
@@ -69,7 +76,8 @@ struct CurlRequest {
         ccurl_set_long(transfer, CCURLOPT_PATH_AS_IS, 1)
         ccurl_set_long(transfer, CCURLOPT_HTTP09_ALLOWED, 0)
         if ccurl_tells_connected(), options.unixSocket == nil {
-            ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, CCURL_HTTP_VERSION_2TLS)
+            let newest = options.allowsHTTP2 ? CCURL_HTTP_VERSION_2TLS : CCURL_HTTP_VERSION_1_1
+            ccurl_set_long(transfer, CCURLOPT_HTTP_VERSION, newest)
         } else {
             // Before 7.80 libcurl sends a request a second time, unasked, where a connection has died; it takes what
             // comes on a connection between two requests for the next response; and over HTTP/2 it takes a body that
@@ -104,8 +112,7 @@ struct CurlRequest {
             if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
                 throw .badSetting("the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64")
             }
-            let pins = options.pinnedPublicKeys.map { "sha256//\($0)" }.joined(separator: ";")
-            try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
+            try pin(options.pinnedPublicKeys, on: transfer)
         }
         if let identity = options.clientCertificate {
             let results = [
@@ -123,6 +130,19 @@ struct CurlRequest {
         }
         // `no_proxy` is about the environment's proxy, not about this one.
         if case .url = options.proxy.kind { set(CCURLOPT_NOPROXY, to: "", on: transfer) }
+    }
+
+    /// Trusts a server under development by its key only, and others as ever: the transfer may be used again for one.
+    private func prepareTrust(_ transfer: OpaquePointer) throws(ServiceError) {
+        try pin(developmentKey.map { [$0] } ?? options.pinnedPublicKeys, on: transfer)
+        // Only when the pin is set.
+        ccurl_set_long(transfer, CCURLOPT_SSL_VERIFYPEER, developmentKey == nil ? 1 : 0)
+        ccurl_set_long(transfer, CCURLOPT_SSL_VERIFYHOST, developmentKey == nil ? 2 : 0)
+    }
+
+    private func pin(_ keys: [String], on transfer: OpaquePointer) throws(ServiceError) {
+        let pins = keys.isEmpty ? nil : keys.map { "sha256//\($0)" }.joined(separator: ";")
+        try require(set(CCURLOPT_PINNEDPUBLICKEY, to: pins, on: transfer), "pinned public keys")
     }
 
     /// The path and the query, if libcurl would write the path in another way: 8.23 writes the letters of escapes in
@@ -143,7 +163,7 @@ struct CurlRequest {
     /// Whether the request may go over HTTP/3. libcurl would refuse it, or a proxy for other hosts may be there because
     /// the network lets nothing else out.
     private var mayUseHTTP3: Bool {
-        guard options.http3 != .never, options.unixSocket == nil else { return false }
+        guard options.http3 != .never, options.allowsHTTP2, options.unixSocket == nil else { return false }
         return switch options.proxy.kind {
         case .none: true
         case .url: false

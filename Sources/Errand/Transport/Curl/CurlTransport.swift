@@ -43,6 +43,9 @@ public final class CurlTransport: Transport {
     /// ``APIClient/executor``. After `shutdown()`, it runs them like any task.
     public var executor: (any TaskExecutor)? { try? opening.loops() }
 
+    /// The certificate of a server under development that it trusts.
+    var developmentCertificate: DevelopmentCertificate? { options.developmentCertificate }
+
     /// The version of libcurl that is used; `nil` if there is none.
     public static var libraryVersion: String? {
         ccurl_open() ? String(cString: ccurl_version()) : nil
@@ -165,7 +168,9 @@ public final class CurlTransport: Transport {
     ) throws(ServiceError) {
         do throws(ServiceError) {
             try files.require()
-            try CurlRequest(request, to: key.origin, options: options).prepare(handle.transfer, context: context)
+            let developmentKey = try files.developmentKey(for: request.url.origin.host)
+            try CurlRequest(request, to: key.origin, options: options, trusting: developmentKey)
+                .prepare(handle.transfer, context: context)
         } catch {
             pool.giveBack(handle, from: key)
             throw error

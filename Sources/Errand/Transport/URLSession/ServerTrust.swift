@@ -30,9 +30,20 @@ enum ServerVerdict: Sendable, Hashable {
 struct ServerTrust: Sendable {
     var judge: (@Sendable (SecTrust, String) -> Bool)?
 
-    func verdict(on challenge: URLAuthenticationChallenge) -> ServerVerdict {
+    func verdict(on challenge: URLAuthenticationChallenge, _ certificate: DevelopmentCertificate?) -> ServerVerdict {
         let space = challenge.protectionSpace
-        return ServerVerdict(on: space.serverTrust, of: space.host, by: judge)
+        guard let certificate, certificate.covers(space.host) else {
+            return ServerVerdict(on: space.serverTrust, of: space.host, by: judge)
+        }
+        return ServerVerdict(on: space.serverTrust, of: space.host) { trust, _ in certificate.hasKey(of: trust.leaf) }
+    }
+}
+
+extension SecTrust {
+    /// The certificate of the server, as DER.
+    fileprivate var leaf: Data? {
+        let chain = SecTrustCopyCertificateChain(self) as? [SecCertificate]
+        return chain?.first.map { SecCertificateCopyData($0) as Data }
     }
 }
 

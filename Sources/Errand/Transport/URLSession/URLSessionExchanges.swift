@@ -18,12 +18,15 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     private let options: URLSessionTransport.Options
+    /// What all sessions are made of; an error, which every request throws, if the user's settings cannot be used.
+    private let configuration: Result<URLSessionConfiguration, ServiceError>
     private let queue = OperationQueue()
     private let state = Lock(State())
     private let over = Promise<Void, ServiceError>()
 
     init(_ options: URLSessionTransport.Options) {
         self.options = options
+        configuration = Result { () throws(ServiceError) in try options.configuration() }
         // The callbacks of a request have to arrive in order.
         queue.maxConcurrentOperationCount = 1
     }
@@ -32,10 +35,11 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     func begin(
         _ exchange: URLSessionExchange, _ request: URLRequest, file: URL?, inKeptSession isKept: Bool
     ) throws(ServiceError) {
+        let configuration = try configuration.get()
         // Under the lock, because asking an invalidated session for a task ends the process.
         let begun: (task: URLSessionDataTask, session: URLSession)? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            let session = isKept ? state.kept ?? makeSession() : makeSession()
+            let session = isKept ? state.kept ?? makeSession(configuration) : makeSession(configuration)
             if isKept { state.kept = session }
             state.sessions[ObjectIdentifier(session)] = session
             let task: URLSessionDataTask =
@@ -71,22 +75,8 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         await over.completion()
     }
 
-    private func makeSession() -> URLSession {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.urlCredentialStorage = nil
-        configuration.httpCookieStorage = nil
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.httpShouldSetCookies = false
-        configuration.httpMaximumConnectionsPerHost = options.connectionsPerHost
-        configuration.httpAdditionalHeaders = ["Accept": "*/*"]
-        // The client limits each send; a second limit, in whole seconds, would only interfere.
-        configuration.timeoutIntervalForRequest = 7 * 24 * 3600
-        #if canImport(Darwin)
-        configuration.apply(options.network)
-        #endif
-        return URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
+    private func makeSession(_ configuration: URLSessionConfiguration) -> URLSession {
+        URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
 
     private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
@@ -140,7 +130,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(Darwin)
-        let verdict = options.serverTrust.verdict(on: challenge)
+        let verdict = options.serverTrust.verdict(on: challenge, options.developmentCertificate)
         if let error = verdict.error { exchange(of: task)?.stop(error) }
         let (disposition, credential) = verdict.disposition(of: challenge)
         completionHandler(disposition, credential)

@@ -25,6 +25,19 @@ public final class URLSessionTransport: Transport {
         /// The number of bytes of a streamed response that may wait for their reader before the request is suspended,
         /// 256 KiB by default. Bytes that are already on their way are added.
         public var readAhead = 256 << 10
+        /// A closure that changes the configuration of the sessions before the first request; `nil` by default.
+        ///
+        ///     options.configure = { $0.networkServiceType = .responsiveData }
+        ///
+        /// It is for what the transport leaves to the system: proxies, the type of service, whether cellular networks
+        /// may be used. What the client does itself cannot be changed here, because a session would do it unseen: with
+        /// a cache, a cookie store, a credential store or headers, each call fails with `.invalidRequest`, whose text
+        /// names the client's own setting. The numbers of connections and the timeouts are the transport's.
+        public var configure: (@Sendable (URLSessionConfiguration) -> Void)?
+        /// A certificate of a server under development to trust at some hosts, on Apple's platforms: see
+        /// ``DevelopmentCertificate``. On Linux, where `URLSession` does not ask about servers, calls to these hosts
+        /// fail with `.invalidRequest`.
+        public var developmentCertificate: DevelopmentCertificate?
         #if canImport(Darwin)
         /// The kinds of networks that requests may use; every network by default. Without one that is allowed, a call
         /// does what ``Configuration/offline`` says.
@@ -44,13 +57,23 @@ public final class URLSessionTransport: Transport {
     public var features: TransportFeatures { [.observesStops, .countsUploads] }
 
     #if canImport(Darwin)
-    /// Sets transports with a closure that decides about servers apart from those without. Closures cannot be compared:
-    /// clients whose closures differ need a cache each.
-    public var identity: String? { options.serverTrust.judge == nil ? "" : "trusts" }
+    /// Sets transports apart with closures that decide about servers or change the sessions, and those that trust a
+    /// server under development. Closures cannot be compared: clients whose closures differ need a cache each.
+    public var identity: String? { identity(options.serverTrust.judge == nil ? [] : ["trusts"]) }
     #else
-    /// Nothing sets it apart.
-    public var identity: String? { "" }
+    /// Sets transports apart with a closure that changes the sessions. Closures cannot be compared: clients whose
+    /// closures differ need a cache each.
+    public var identity: String? { identity([]) }
     #endif
+
+    private func identity(_ facts: [String]) -> String {
+        let own = options.configure == nil ? [] : ["configured"]
+        let certificate = options.developmentCertificate.map { [$0.identity] } ?? []
+        return (facts + own + certificate).joined(separator: " ")
+    }
+
+    /// A warning about a development certificate.
+    public var warning: String? { options.developmentCertificate?.warning }
 
     private let options: Options
     private let exchanges: URLSessionExchanges
@@ -70,6 +93,7 @@ public final class URLSessionTransport: Transport {
         let body = try await URLSessionBody(request.body, context)
         let length = request.body?.length
         let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.uploadProgress(of: length) }
+        try checkTrust(of: request.url.origin)
         let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
         let outgoing = try self.outgoing(request, body)
         let isKept = Self.suitsKeptConnection(request, body)
@@ -88,6 +112,16 @@ public final class URLSessionTransport: Transport {
         // Foundation reads a file by itself, and may have sent one that changed during the send.
         try await body.check()
         return try outcome.get()
+    }
+
+    /// Throws if a server under development cannot be recognized.
+    private func checkTrust(of origin: Origin) throws(ServiceError) {
+        guard let certificate = options.developmentCertificate, certificate.covers(origin.host) else { return }
+        #if canImport(Darwin)
+        _ = try certificate.keyHash()
+        #else
+        throw .badSetting("a development certificate with URLSession, which does not ask here; use CurlTransport")
+        #endif
     }
 
     private func outgoing(_ request: HTTPRequest, _ body: URLSessionBody) throws(ServiceError) -> URLRequest {
