@@ -128,10 +128,10 @@ public struct Configuration: Sendable {
 
     /// The number of characters of each body that events show, for a look at what an API sends; 0, none, by default.
     ///
-    /// Bodies that are text and in memory are shown: JSON, forms, XML and other text, but no streams and no files.
-    /// Values with well-known names of secrets, those in ``secretNames``, and the secrets that the call has sent are
-    /// redacted. Everything else is shown, such as names and addresses of people: do not leave it on where logs are
-    /// kept.
+    /// JSON and forms that are in memory are shown. Values with well-known names of secrets, those in ``secretNames``,
+    /// and the secrets that the call has sent are redacted. Everything else is shown, such as names and addresses of
+    /// people, and what is written within a text, such as a GraphQL query without variables: do not leave it on where
+    /// logs are kept.
     public var bodiesInEvents = 0
 
     /// Whether calls whose requests are equal share one while it is under way; `false` by default. See
@@ -147,7 +147,8 @@ public struct Configuration: Sendable {
     ///     $0.developmentCertificate = .file("localhost.pem", hosts: ["localhost"])
     ///
     /// It is for the platform's own transport. A ``CurlTransport`` or a ``URLSessionTransport`` that you create has the
-    /// same setting in its options; with such a one, and this here, every call fails with `.invalidRequest`.
+    /// same setting in its options; with such a one, and this here, every call fails with `.invalidRequest`. Any other
+    /// transport, such as one for tests, ignores it.
     public var developmentCertificate: DevelopmentCertificate?
     /// The transport that sends the requests; `nil`, the platform's own, by default: on Linux one that the clients of a
     /// process share. A client never shuts down a transport that you pass.
@@ -195,6 +196,7 @@ public struct Configuration: Sendable {
         if let problem = cookies?.sites.problem { return problem }
         if let problem = cache?.problem { return problem }
         if let problem = CleartextRule.problem(with: cleartextHosts) { return problem }
+        if let problem = developmentCertificate?.problem { return problem }
         if developmentCertificate != nil, transport?.hasDevelopmentOption == true {
             return "`developmentCertificate`, which a transport of your own has in its options"
         }

@@ -1,5 +1,6 @@
 #if canImport(SwiftUI)
 import Errand
+import Foundation
 import SwiftUI
 
 struct FriendsView: View {

@@ -133,6 +133,8 @@ final class Pipeline: Sendable {
         options.authentication = .none
         options.timeout = .init(duration: configuration.timeout ?? .seconds(30))
         options.deadline = .unlimited
+        // No call waits for it.
+        options.ignoresConcurrency = true
         let endpoint = Endpoint<Data>.get(path).authentication(.none)
         return ServerProbe(path, rules: configuration.rules(for: options), background) {
             try? builder.request(for: endpoint, key: nil, files: BodyFiles())

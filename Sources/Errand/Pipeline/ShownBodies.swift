@@ -9,6 +9,9 @@ struct ShownBodies: Sendable {
     /// The size limit of a form, 64 KiB: only as a whole can its values be told from their names.
     private static let largestForm = 64 << 10
 
+    /// More would fill any log.
+    private static let longest = 1 << 20
+
     /// The number of characters of a body that are shown.
     let length: Int
     let names: SecretNames
@@ -16,14 +19,14 @@ struct ShownBodies: Sendable {
     /// Creates what shows that many characters; `nil` for none.
     init?(_ length: Int, _ names: SecretNames) {
         guard length > 0 else { return nil }
-        (self.length, self.names) = (length, names)
+        (self.length, self.names) = (min(length, Self.longest), names)
     }
 
     /// Returns a body that a transmission has sent or received; `nil` if there is none.
     func text(of body: HTTPBody?, _ headers: HTTPHeaders, of transmission: Transmission) -> String? {
         guard let body, body.length != 0 else { return nil }
         let type = MediaType(headers["Content-Type"] ?? "")
-        guard let bytes = body.bytes, type.isText else {
+        guard let bytes = body.bytes, type.isShown else {
             let size = body.length.map { "\($0) bytes" } ?? "a stream"
             return "‹\(size)\(type.name.isEmpty ? "" : " of \(type.name)")›".printable
         }
@@ -39,9 +42,8 @@ struct ShownBodies: Sendable {
 }
 
 extension MediaType {
-    /// Whether it is text, or not known.
-    fileprivate var isText: Bool {
-        isJSON || name.isEmpty || matches("text/*") || isNamed("application/x-www-form-urlencoded")
-            || isNamed("application/xml") || matches("application/*+xml") || isNamed("application/graphql")
+    /// Whether it is JSON or a form, in which secrets are told by their names, or not known.
+    fileprivate var isShown: Bool {
+        isJSON || name.isEmpty || isNamed("application/x-www-form-urlencoded")
     }
 }

@@ -10,9 +10,10 @@ import Foundation
 ///         $0.developmentCertificate = .file("localhost.pem", hosts: ["localhost"])
 ///     }
 ///
-/// A server at one of the hosts is trusted if it has the key of that certificate, and no other: who has signed it, for
-/// how long and for which name does not matter. Other hosts are verified as ever. The client reports a warning for as
-/// long as the setting is there, as ``ClientEvent/Kind/warned(_:)``, once per process.
+/// A server at one of the hosts is trusted if it has the key of that certificate, and no other: who has signed it, and
+/// for how long, does not matter. With libcurl, the certificate has to have the name of the host. Other hosts are
+/// verified as ever. The client reports a warning for as long as the setting is there, as
+/// ``ClientEvent/Kind/warned(_:)``, once per process.
 public struct DevelopmentCertificate: Sendable, Hashable {
     private enum Source: Sendable, Hashable {
         case file(String)
@@ -34,16 +35,28 @@ public struct DevelopmentCertificate: Sendable, Hashable {
     }
 
     /// Whether servers at that host are trusted by this certificate only.
-    func covers(_ host: String) -> Bool { hosts.contains { $0.equalsIgnoringCase(host) } }
+    func covers(_ host: String) -> Bool {
+        let host = host.withoutBrackets
+        return hosts.contains { $0.withoutBrackets.equalsIgnoringCase(host) }
+    }
+
+    /// A description of what is wrong with the hosts; `nil` if nothing is.
+    var problem: String? {
+        guard !hosts.isEmpty else { return "a development certificate without a host; name the hosts that have it" }
+        for host in hosts.sorted() {
+            let bare = host.withoutBrackets
+            let written = bare.utf8.contains(UInt8(ascii: ":")) ? "[\(bare)]" : bare
+            guard let url = try? HTTPURL(reading: "https://\(written)"), url.origin.host.equalsIgnoringCase(written)
+            else {
+                let reason = "\(HTTPSyntax.quoted(host)) in the hosts of a development certificate"
+                return "\(reason); name one host, without a scheme, a port or a *"
+            }
+        }
+        return nil
+    }
 
     /// Reads the file, and returns the hash of the key. Throws `.invalidRequest` if there is none.
     func keyHash() throws(ServiceError) -> String {
-        for host in hosts.sorted() {
-            guard let url = try? HTTPURL(reading: "https://\(host)"), url.origin.host.equalsIgnoringCase(host) else {
-                let reason = "\(HTTPSyntax.quoted(host)) in the hosts of a development certificate"
-                throw .badSetting("\(reason); name one host, without a scheme, a port or a *")
-            }
-        }
         switch source {
         case .key(let hash):
             guard Data(base64Encoded: hash)?.count == 32 else {
@@ -55,7 +68,7 @@ public struct DevelopmentCertificate: Sendable, Hashable {
                 throw .badSetting("the development certificate \(HTTPSyntax.quoted(path)) cannot be read")
             }
             guard let hash = CertificateKey.hash(ofFile: Array(data)) else {
-                throw .badSetting("\(HTTPSyntax.quoted(path)) has neither a certificate nor a public key; it is no PEM")
+                throw .badSetting("\(HTTPSyntax.quoted(path)) has neither a certificate nor a public key in PEM or DER")
             }
             return hash
         }
@@ -76,6 +89,13 @@ public struct DevelopmentCertificate: Sendable, Hashable {
 
     /// A digest that sets transports with it apart.
     var identity: String { Base64URL.encode(SHA256.hash(of: Data("development \(description)".utf8))) }
+}
+
+extension String {
+    /// An address of IPv6 without the brackets that it has in a URL.
+    fileprivate var withoutBrackets: String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    }
 }
 
 extension DevelopmentCertificate: CustomStringConvertible {

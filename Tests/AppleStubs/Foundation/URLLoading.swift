@@ -8,6 +8,7 @@ public struct URLRequest: Sendable, Hashable {
     public enum CachePolicy: UInt, Sendable {
         case useProtocolCachePolicy = 0
         case reloadIgnoringLocalCacheData = 1
+        case returnCacheDataElseLoad = 2
     }
 
     public init(url: URL, cachePolicy: CachePolicy = .useProtocolCachePolicy, timeoutInterval: TimeInterval = 60.0) {}
@@ -53,13 +54,19 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 }
 
 // https://developer.apple.com/documentation/foundation/urlcache
-open class URLCache: NSObject, @unchecked Sendable {}
+open class URLCache: NSObject, @unchecked Sendable {
+    open class var shared: URLCache { URLCache() }
+}
 
 // https://developer.apple.com/documentation/foundation/urlcredentialstorage
-open class URLCredentialStorage: NSObject, @unchecked Sendable {}
+open class URLCredentialStorage: NSObject, @unchecked Sendable {
+    open class var shared: URLCredentialStorage { URLCredentialStorage() }
+}
 
 // https://developer.apple.com/documentation/foundation/httpcookiestorage
-open class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {
+    open class var shared: HTTPCookieStorage { HTTPCookieStorage() }
+}
 
 // https://developer.apple.com/documentation/foundation/httpcookie/acceptpolicy
 extension HTTPCookie {

@@ -7,4 +7,4 @@ public final class SecCertificate {}
 // https://developer.apple.com/documentation/security/sectrustcopycertificatechain(_:)
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
 // https://developer.apple.com/documentation/security/seccertificatecopydata(_:)
-public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { CFData() }
+public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { fatalError("a stub") }

@@ -168,32 +168,44 @@ import Testing
         }
     }
 
-    @Test("B4: a probe that waits for its turn keeps nobody from its server, and is not sent if that has answered")
+    @Test("B4: a probe that waits for its permit keeps nobody from its server, and is not sent if that has answered")
     func waits() async throws {
         failFirst()
         network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("3").always }
-        network.on(.get, "https://b.test/slow") { ScriptedReply.json("1").after(.seconds(25)) }
         let client = probed {
             $0.servers.choice = .inOrder(returningAfter: .zero)
-            $0.concurrency = .atMost(1, queue: 2)
+            $0.rateLimit = .requests(2, per: .seconds(1000))
         }
         try await clock.run {
             try await run(1, client)
-            // Before the first may be checked.
-            let slow = Task { try await client.run(Endpoint<Int>.get("slow")) }
-            await network.sent(atLeast: 3)
             try await clock.sleep(until: .ms(20_000))
-            // Its probe waits in the queue, and so does the call.
+            // The call and its probe wait for permits.
             let waiting = Task { try await client.run(call) }
             try await clock.sleep(until: .ms(20_001))
             let isAside = if case .setAside = client.servers.snapshot[0].state { true } else { false }
             #expect(isAside)
-            #expect(try await client.run(call.server(a).ignoringConcurrency()) == 3)
+            let free = RateLimiter(.unlimited, time: clock)
+            #expect(try await client.run(call.server(a).limiter(free)) == 3)
             #expect(client.servers.snapshot[0].state == .inUse)
-            #expect(try await slow.value == 1)
             #expect(try await waiting.value == 3)
+            try await clock.sleep(until: .ms(3_000_000))
         }
         #expect(!paths.contains { $0.hasSuffix("health") })
+    }
+
+    @Test("B4: a probe takes no place of the limit on requests at once")
+    func places() async throws {
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}").after(.seconds(20)).always }
+        let client = probed { $0.concurrency = .atMost(1, queue: 0) }
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(1, client)
+            await network.sent(atLeast: 4)
+            try await run(3, client)
+            #expect(clock.now == .ms(60_000))
+        }
     }
 
     @Test("B4: a path that cannot be sent is refused with words")

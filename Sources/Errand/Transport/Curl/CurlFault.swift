@@ -74,7 +74,10 @@ extension CurlTransport {
         libraryVersion.map { version in CurlFault.all(of: version).map { "\($0.name): \($0.harm)" } } ?? []
     }
 
-    /// A warning about a development certificate, or about the libcurl that is used, if it is known for such faults.
-    public var warning: String? { developmentCertificate?.warning ?? Self.faultWarning }
+    /// A warning about a development certificate, and about the libcurl that is used, if it is known for such faults.
+    public var warning: String? {
+        let warnings = [developmentCertificate?.warning, Self.faultWarning].compactMap(\.self)
+        return warnings.isEmpty ? nil : warnings.joined(separator: "; ")
+    }
 }
 #endif

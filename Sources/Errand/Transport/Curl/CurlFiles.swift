@@ -39,7 +39,9 @@ final class CurlFiles: Sendable {
     /// Returns the hash of the key by which a server under development at that host is trusted; `nil` if there is none.
     /// The file is read once.
     func developmentKey(for host: String) throws(ServiceError) -> String? {
-        guard let certificate, certificate.covers(host) else { return nil }
+        guard let certificate else { return nil }
+        if let problem = certificate.problem { throw .badSetting(problem) }
+        guard certificate.covers(host) else { return nil }
         if let known = knownKey.withLock({ $0 }) { return known }
         let key = try certificate.keyHash()
         knownKey.withLock { $0 = key }
@@ -49,6 +51,9 @@ final class CurlFiles: Sendable {
     /// Throws if a request failed with that error because one of the files cannot be read any more.
     func require(after error: ServiceError) throws(ServiceError) {
         switch error {
+        case .transport(let failure) where failure.kind == .untrustedCertificate:
+            // The server may have another certificate by now, and the file as well.
+            return knownKey.withLock { $0 = nil }
         case .invalidRequest: break
         case .transport(let failure) where failure.kind == .tls: break
         default: return

@@ -26,6 +26,10 @@ extension URLSessionTransport.Options {
         configuration.httpMaximumConnectionsPerHost = connectionsPerHost
         // The client limits each send; a second limit, in whole seconds, would only interfere.
         configuration.timeoutIntervalForRequest = 7 * 24 * 3600
+        configuration.timeoutIntervalForResource = 7 * 24 * 3600
+        #if canImport(Darwin)
+        configuration.waitsForConnectivity = false
+        #endif
         return configuration
     }
 }

@@ -1,7 +1,9 @@
 #if URLSession || canImport(Darwin)
-import Foundation
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+import Foundation
+public import FoundationNetworking
+#else
+public import Foundation
 #endif
 
 /// A transport that uses Foundation's `URLSession`: the default on Apple's platforms. On Linux it is available with the
@@ -90,10 +92,10 @@ public final class URLSessionTransport: Transport {
     }
 
     private func respond(to request: HTTPRequest, _ context: TransportContext) async throws -> HTTPResponse {
+        try checkTrust(of: request.url.origin)
         let body = try await URLSessionBody(request.body, context)
         let length = request.body?.length
         let noteSent = length == 0 ? nil : request.body.flatMap { _ in context.uploadProgress(of: length) }
-        try checkTrust(of: request.url.origin)
         let exchange = URLSessionExchange(context, readAhead: options.readAhead, noteSent: noteSent)
         let outgoing = try self.outgoing(request, body)
         let isKept = Self.suitsKeptConnection(request, body)
@@ -116,7 +118,9 @@ public final class URLSessionTransport: Transport {
 
     /// Throws if a server under development cannot be recognized.
     private func checkTrust(of origin: Origin) throws(ServiceError) {
-        guard let certificate = options.developmentCertificate, certificate.covers(origin.host) else { return }
+        guard let certificate = options.developmentCertificate else { return }
+        if let problem = certificate.problem { throw .badSetting(problem) }
+        guard certificate.covers(origin.host) else { return }
         #if canImport(Darwin)
         _ = try certificate.keyHash()
         #else

@@ -117,20 +117,51 @@ struct DevelopmentCertificateTests {
             (.file(scratch.path("text.pem"), hosts: ["localhost"]), "neither a certificate nor a public key"),
             (.file(own.key, hosts: ["localhost"]), "neither a certificate nor a public key"),
             (.publicKey("abc", hosts: ["localhost"]), "not a SHA-256 hash"),
-            (.file(own.file, hosts: ["localhost", "*.test"]), "name one host"),
-            (.file(own.file, hosts: ["localhost", "localhost:8443"]), "name one host"),
+            (.file(own.file, hosts: ["*.test"]), "name one host"), (.file(own.file, hosts: []), "without a host"),
+            (.file(own.file, hosts: ["localhost:8443"]), "name one host"),
+            (.file(own.file, hosts: ["https://localhost"]), "name one host"),
         ]
         for (certificate, words) in cases {
             let error = await outcome(of: "https://localhost:9") { $0.developmentCertificate = certificate }
             guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
             #expect(invalid.subject == .configuration && invalid.reason.contains(words))
         }
+        let pattern = DevelopmentCertificate.file(own.file, hosts: ["*.test"])
+        let inOptions = await outcome(of: "https://localhost:9") {
+            $0.transport = authority.transport { $0.developmentCertificate = pattern }
+        }
+        guard case .invalidRequest = inOptions else { throw try #require(inOptions) }
+        #expect(["::1", "[::1]"].allSatisfy { DevelopmentCertificate.publicKey("", hosts: [$0]).covers("[::1]") })
         let error = await outcome(of: "https://localhost:9") {
             $0.transport = CurlTransport()
             $0.developmentCertificate = .file(own.file, hosts: ["localhost"])
         }
         guard case .invalidRequest(let invalid) = error else { throw try #require(error) }
         #expect(invalid.reason.contains("in its options"))
+    }
+
+    @Test("a certificate that is made anew is trusted when its file has it, without a new transport")
+    func renewed() async throws {
+        let (first, second, scratch) = (try await authority.selfSigned(), try await TestAuthority(), try Scratch())
+        let file = scratch.path("current.pem")
+        try scratch.write(try String(contentsOfFile: first.file, encoding: .utf8), to: "current.pem")
+        let transport = authority.transport { $0.developmentCertificate = .file(file, hosts: ["localhost"]) }
+        let server = try await TLSServer(first)
+        #expect(await outcome(of: server.url) { $0.transport = transport } == nil)
+        let next = try await second.selfSigned()
+        let other = try await TLSServer(next)
+        #expect(isUntrusted(await outcome(of: other.url) { $0.transport = transport }))
+        try scratch.write(try String(contentsOfFile: next.file, encoding: .utf8), to: "current.pem")
+        #expect(await outcome(of: other.url) { $0.transport = transport } == nil)
+        await transport.shutdown()
+    }
+
+    @Test("another name in the certificate is refused, also with the right key")
+    func otherName() async throws {
+        let issued = try await authority.issue(to: "other.test")
+        let server = try await TLSServer(issued)
+        let certificate = DevelopmentCertificate.file(issued.file, hosts: ["localhost"])
+        #expect(isUntrusted(await outcome(of: server.url) { $0.developmentCertificate = certificate }))
     }
 
     @Test("the client tells of it, with the hosts")
@@ -157,8 +188,9 @@ struct DevelopmentCertificateTests {
         for index in der.indices {
             var other = der
             other[index] ^= 0xFF
-            // It must only end.
-            _ = CertificateKey.hash(ofFile: other)
+            // It must end, and a change within the key makes another.
+            let changed = CertificateKey.hash(ofFile: other)
+            #expect(changed == nil || changed == hash || changed?.count == hash?.count)
         }
     }
 }
