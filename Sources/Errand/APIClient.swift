@@ -62,7 +62,7 @@ public actor APIClient {
         configuration.tokens?.live.add(calls)
         let origin = if case .success(let pipeline) = pipeline { pipeline.builder.origin } else { nil as Origin? }
         hub = EventHub(of: origin?.description, observer: configuration.observe)
-        if case .success(let pipeline) = pipeline, pipeline.sendsBesideCalls {
+        if case .success(let pipeline) = pipeline {
             pipeline.provideBackground(calls: calls, events: hub, time: configuration.time)
         }
         interpreter = ResponseInterpreter(

@@ -22,7 +22,7 @@ package struct JSONNode {
     package var isArray: Bool { kind == .array }
     package var isObject: Bool { document[entry].isObject }
     /// The number of elements or members.
-    package var count: Int { document[entry].length }
+    var count: Int { document[entry].length }
 
     /// Returns the text; `nil` if this is none.
     package func text() throws -> String? {
@@ -61,11 +61,11 @@ package struct JSONNode {
         }
     }
 
-    /// Calls the closure with each element of an array.
-    package func forEachElement(_ body: (JSONNode) throws -> Void) throws {
+    /// Calls the closure with each element of an array, or with so many of the first.
+    package func forEachElement(atMost limit: Int = .max, _ body: (JSONNode) throws -> Void) throws {
         guard kind == .array else { return }
         var index = entry + 1
-        for _ in 0..<count {
+        for _ in 0..<min(count, limit) {
             try document.step()
             try body(JSONNode(document, index))
             index = document.index(after: index)

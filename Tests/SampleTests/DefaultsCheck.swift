@@ -134,7 +134,7 @@ extension DefaultsCheck {
             "private static let deepest = 512"),
         Limit(
             "JSON of an error that is read", "1 MiB", "Errand/Client/ErrorBody.swift",
-            "private static let largestBody = 1 << 20"),
+            "static let largestBody = 1 << 20"),
         Limit(
             "``Rejection/message``", "500 characters", "Errand/Client/ErrorBody.swift",
             "private static let longestMessage = 500"),

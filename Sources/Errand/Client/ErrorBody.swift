@@ -8,7 +8,7 @@ import Foundation
 /// A server's description of an error, in any of the usual JSON formats. Members of other types are ignored.
 struct ErrorBody {
     /// The size limit, 1 MiB: a longer error page is not parsed for a message.
-    private static let largestBody = 1 << 20
+    static let largestBody = 1 << 20
     private static let longestMessage = 500
     private static let longestName = 200
     /// More would not fit on a screen.
@@ -26,12 +26,10 @@ struct ErrorBody {
     }
 
     /// Parses the response of a GraphQL API; `nil` if it has no errors.
-    init?(ofGraphQL body: Data, redactor: Redactor) {
-        // What is no JSON is told by decoding it.
-        guard let shape = try? FastJSONDecoder().read(body, { $0.hasErrors ? Shape(errorsOf: $0) : nil }) else {
-            return nil
-        }
-        self.init(shape, redactor: redactor)
+    init?(ofGraphQL body: Data, redactor: () -> Redactor) {
+        // A body that is not JSON fails when it is decoded, and that error says why.
+        guard let shape = try? FastJSONDecoder().read(body, { Shape(errorsOf: $0) }) else { return nil }
+        self.init(shape, redactor: redactor())
     }
 
     private init(_ shape: Shape?, redactor: Redactor) {
@@ -66,8 +64,13 @@ private struct Shape {
     private var type: String?
     private(set) var fieldErrors: [String: [String]] = [:]
 
-    /// Reads only the errors: beside them is the data.
-    init(errorsOf node: JSONNode) { read(node.members[.errors]?.listedErrors ?? []) }
+    /// Reads only the errors, because the data is beside them; `nil` if there are none.
+    init?(errorsOf node: JSONNode) {
+        let list = node.members[.errors]?.listedErrors ?? []
+        guard let first = list.first(where: { $0.message != nil }) ?? list.first else { return nil }
+        (message, code) = (first.message, first.code)
+        readFields(of: list)
+    }
 
     init(_ node: JSONNode, depth: Int = 0) {
         let members = node.members
@@ -85,12 +88,6 @@ private struct Shape {
         if let field = members.words(.param), let text = message ?? code { fieldErrors[field] = [text] }
         readFields(of: list)
         for (field, texts) in members[.errors]?.listedTexts ?? [:] where !texts.isEmpty { fieldErrors[field] = texts }
-    }
-
-    private mutating func read(_ list: [ListedError]) {
-        let first = list.first { $0.message != nil } ?? list.first
-        (message, code) = (first?.message, first?.code)
-        readFields(of: list)
     }
 
     private mutating func readFields(of list: [ListedError]) {
@@ -151,19 +148,8 @@ extension JSONNode {
         return members.filter { !$1.isNull }
     }
 
-    /// Whether it has a list of errors that is not empty.
-    fileprivate var hasErrors: Bool { members[.errors].map { $0.isArray && $0.count > 0 } ?? false }
-
-    /// The first errors of a list: more would not fit on a screen.
-    fileprivate var listedErrors: [ListedError] {
-        var list: [ListedError] = []
-        // It throws at the limit only.
-        try? forEachElement { element in
-            guard list.count < ErrorBody.mostFields else { throw CancellationError() }
-            list.append(ListedError(element))
-        }
-        return list
-    }
+    /// The first errors of a list.
+    fileprivate var listedErrors: [ListedError] { elements.map(ListedError.init) }
 
     /// The names and indexes of a path in one text; `nil` if this is no list of those.
     fileprivate var joinedPath: String? {
@@ -171,10 +157,11 @@ extension JSONNode {
         return path.isEmpty ? nil : path
     }
 
+    /// The first elements: more would not fit on a screen.
     fileprivate var elements: [JSONNode] {
         var elements: [JSONNode] = []
         // Without a question in between, this does not throw.
-        try? forEachElement { elements.append($0) }
+        try? forEachElement(atMost: ErrorBody.mostFields) { elements.append($0) }
         return elements
     }
 

@@ -28,10 +28,12 @@ public struct Problem: Sendable, Hashable {
     /// A URI of this occurrence.
     public let instance: String?
 
-    /// Reads a problem; `nil` if the response is called another type, or is no JSON object of at most a mebibyte.
+    /// Reads a problem; `nil` if the response has another content type, is larger, or is not a JSON object.
     init?(_ body: Data, _ headers: HTTPHeaders, shown: (String) -> String) {
         guard let type = headers["Content-Type"], MediaType(type).isNamed("application/problem+json"),
-            body.count <= 1 << 20, let members = try? FastJSONDecoder().read(body, Members.init)
+            body.count <= ErrorBody.largestBody,
+            // Why it is not one is of no interest: the status says what happened.
+            let members = try? FastJSONDecoder().read(body, { $0.isObject ? try Members($0) : nil })
         else { return nil }
         self.type = members.texts["type"].map(shown) ?? "about:blank"
         (title, detail) = (members.texts["title"].map(shown), members.texts["detail"].map(shown))
@@ -47,7 +49,6 @@ public struct Problem: Sendable, Hashable {
         var status: Int?
 
         init(_ node: JSONNode) throws {
-            guard node.isObject else { throw CancellationError() }
             try node.forEachMember { name, value in
                 if name == "status" {
                     status = status ?? value.integer()

@@ -12,7 +12,7 @@ struct ResponseInterpreter: Sendable {
     private static let pathLength = 500
 
     let decoder: any ResponseDecoder
-    /// Reads the user's own error type from a rejection.
+    /// What is read of the user's own error type from a rejection.
     var errorDetails = ErrorDetails.none
     let acceptedContentTypes: [String]
     let time: any TimeSource
@@ -26,7 +26,7 @@ struct ResponseInterpreter: Sendable {
     ) throws(ServiceError) -> Response {
         let isAccepted = call?.rules.accepts(response.status) ?? response.isSuccess
         if hasGraphQLErrors {
-            if let error = graphQLError(of: response, redactor: redactor()) { throw error }
+            if let error = graphQLError(of: response, redactor: redactor) { throw error }
             // Of a value, the decoder sees whether it is there.
             if isAccepted, type == NoContent.self {
                 _ = try decoded(GraphQLFrame.self, below: [], in: response, for: call, redactor: redactor)
@@ -104,9 +104,9 @@ struct ResponseInterpreter: Sendable {
     }
 
     /// Returns the error for a response of a GraphQL API with errors; `nil` if it has none.
-    private func graphQLError(of response: HTTPResponse, redactor: Redactor) -> ServiceError? {
+    private func graphQLError(of response: HTTPResponse, redactor: () -> Redactor) -> ServiceError? {
         let body = (response.body.bytes ?? Data()).withoutByteOrderMark
-        return ErrorBody(ofGraphQL: body, redactor: redactor).map { error(of: response, $0, redactor: redactor) }
+        return ErrorBody(ofGraphQL: body, redactor: redactor).map { error(of: response, $0, redactor: redactor()) }
     }
 
     /// Returns the error for a response that is not a success.

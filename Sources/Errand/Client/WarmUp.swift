@@ -15,7 +15,6 @@ extension APIClient {
         // With the header, equal calls share no request, and nothing is stored.
         let endpoint = Endpoint<NoContent>.head("", headers: ["Cache-Control": "no-store"])
             .authentication(.none).retry(.never).redirects(.never)
-        // Each call waits only for its own response, so all are under way at once.
         _ = try await runAll(Array(0..<connections), atMost: connections) { [self] _ in
             do throws(ServiceError) {
                 try await run(endpoint)

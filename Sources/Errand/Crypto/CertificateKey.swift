@@ -32,6 +32,9 @@ enum CertificateKey {
         return parts.element(.sequence).map { hash(ofKey: Array($0)) }
     }
 
+    /// Whether the text is such a hash.
+    static func isHash(_ text: String) -> Bool { Data(base64Encoded: text)?.count == 32 }
+
     private static func isKey(_ bytes: [UInt8]) -> Bool {
         var file = DERReader(bytes)
         return file.sequence() != nil && file.isAtEnd

@@ -130,12 +130,8 @@ extension RequestBody {
     public static func jsonPatch(_ patch: JSONPatch) -> RequestBody {
         RequestBody("a JSON patch of \(patch.operations.count) operations", as: "application/json-patch+json") {
             (encoder: any RequestEncoder) throws -> Data in
-            var json = [UInt8(ascii: "[")]
-            for (index, operation) in patch.operations.enumerated() {
-                if index > 0 { json.append(UInt8(ascii: ",")) }
-                try operation.write(to: &json, by: encoder)
-            }
-            json.append(UInt8(ascii: "]"))
+            var json: [UInt8] = []
+            try json.append(asJSONListOf: patch.operations) { try $0.write(to: &$1, by: encoder) }
             return Data(json)
         }
     }

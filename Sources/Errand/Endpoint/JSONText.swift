@@ -11,4 +11,17 @@ extension [UInt8] {
         }
         append(UInt8(ascii: "\""))
     }
+
+    /// Adds what the closure writes of each element, between brackets and with commas.
+    mutating func append<Elements: Sequence>(
+        asJSONListOf elements: Elements, between brackets: (UInt8, UInt8) = (UInt8(ascii: "["), UInt8(ascii: "]")),
+        _ write: (Elements.Element, inout [UInt8]) throws -> Void
+    ) rethrows {
+        append(brackets.0)
+        for (index, element) in elements.enumerated() {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            try write(element, &self)
+        }
+        append(brackets.1)
+    }
 }

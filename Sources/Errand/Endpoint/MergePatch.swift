@@ -20,7 +20,7 @@ extension RequestBody {
     public static func mergePatch<Value: Encodable & Sendable>(from old: Value, to new: Value) -> RequestBody {
         RequestBody("a merge patch of \(Value.self)", as: "application/merge-patch+json") { encoder in
             func members(of value: Value) throws -> PatchNode.Members {
-                guard let node = try PatchNode(json: try encoder.encode(value)), case .object(let members) = node else {
+                guard let node = PatchNode(json: try encoder.encode(value)), case .object(let members) = node else {
                     throw ServiceError.invalidRequest(
                         InvalidRequest(.body, "a merge patch is between objects; \(Value.self) is not encoded as one"))
                 }
@@ -38,8 +38,14 @@ extension RequestBody {
 private indirect enum PatchNode: Equatable {
     /// The members of an object, in order.
     struct Members: Equatable {
-        var names: [[UInt8]] = []
-        var values: [[UInt8]: PatchNode] = [:]
+        private(set) var names: [[UInt8]] = []
+        private var values: [[UInt8]: PatchNode] = [:]
+
+        subscript(name: [UInt8]) -> PatchNode? { values[name] }
+
+        mutating func set(_ name: [UInt8], to value: PatchNode) {
+            if values.updateValue(value, forKey: name) == nil { names.append(name) }
+        }
     }
 
     /// `null`, a truth value or a number.
@@ -49,9 +55,9 @@ private indirect enum PatchNode: Equatable {
     case list([PatchNode])
     case object(Members)
 
-    /// Reads a value; `nil` if an encoder has made no JSON.
-    init?(json: Data) throws {
-        // Why it is none is said by its being no object.
+    /// Reads a value; `nil` if the encoder has not written JSON.
+    init?(json: Data) {
+        // Then it is not an object either, which the caller says.
         guard let node = try? FastJSONDecoder().read(json, { try PatchNode($0) }) else { return nil }
         self = node
     }
@@ -65,7 +71,7 @@ private indirect enum PatchNode: Equatable {
             self = .list(list)
         } else if node.isObject {
             var members = Members()
-            try node.forEachMember { members[Array($0.utf8)] = try PatchNode($1) }
+            try node.forEachMember { members.set(Array($0.utf8), to: try PatchNode($1)) }
             self = .object(members)
         } else {
             self = .text(Array((try node.text() ?? "").utf8))
@@ -76,45 +82,30 @@ private indirect enum PatchNode: Equatable {
         switch self {
         case .token(let token): json += token.utf8
         case .text(let text): json.append(asJSONText: text)
-        case .list(let list):
-            json.append(UInt8(ascii: "["))
-            for (index, element) in list.enumerated() {
-                if index > 0 { json.append(UInt8(ascii: ",")) }
-                element.write(to: &json)
-            }
-            json.append(UInt8(ascii: "]"))
+        case .list(let list): json.append(asJSONListOf: list) { $0.write(to: &$1) }
         case .object(let members):
-            json.append(UInt8(ascii: "{"))
-            for (index, name) in members.names.enumerated() {
-                if index > 0 { json.append(UInt8(ascii: ",")) }
+            json.append(asJSONListOf: members.names, between: (UInt8(ascii: "{"), UInt8(ascii: "}"))) { name, json in
                 json.append(asJSONText: name)
                 json.append(UInt8(ascii: ":"))
-                members.values[name]?.write(to: &json)
+                members[name]?.write(to: &json)
             }
-            json.append(UInt8(ascii: "}"))
         }
     }
 }
 
 extension PatchNode.Members {
-    fileprivate subscript(name: [UInt8]) -> PatchNode? {
-        get { values[name] }
-        set {
-            if values.updateValue(newValue ?? .token("null"), forKey: name) == nil { names.append(name) }
-        }
-    }
-
     /// Returns the members that make these from the earlier ones.
     fileprivate func patch(since earlier: Self) -> Self {
         var patch = Self()
-        for name in names where self[name] != earlier[name] {
-            if case .object(let new)? = self[name], case .object(let old)? = earlier[name] {
-                patch[name] = .object(new.patch(since: old))
+        for name in names {
+            guard let new = self[name], new != earlier[name] else { continue }
+            if case .object(let members) = new, case .object(let old)? = earlier[name] {
+                patch.set(name, to: .object(members.patch(since: old)))
             } else {
-                patch[name] = self[name]
+                patch.set(name, to: new)
             }
         }
-        for name in earlier.names where self[name] == nil { patch[name] = .token("null") }
+        for name in earlier.names where self[name] == nil { patch.set(name, to: .token("null")) }
         return patch
     }
 }

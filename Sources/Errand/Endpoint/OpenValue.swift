@@ -68,9 +68,7 @@ extension Open: Equatable where Known.RawValue: Equatable {
 
     /// Returns whether the value is that case of the enumeration.
     public static func == (left: Open, right: Known) -> Bool { left.rawValue == right.rawValue }
-}
 
-extension Open where Known.RawValue: Equatable {
     /// Returns whether the value is another than that case of the enumeration.
     public static func != (left: Open, right: Known) -> Bool { !(left == right) }
 }

@@ -141,10 +141,17 @@ public struct RequestBody: Sendable {
 struct EncodedBody {
     let body: HTTPBody
     let contentType: String
-    /// Whether the body has another type than others of the client, for which that may have a header.
-    var hasOwnContentType = false
-    /// Whether the body can be read only with this type.
-    var needsContentType = false
+    /// Whose header replaces the type.
+    var override = Override.client
+
+    enum Override {
+        /// That of the client, or of the endpoint.
+        case client
+        /// That of the endpoint: the client's is for bodies of its usual type.
+        case endpoint
+        /// None: the body can be read only with its type.
+        case none
+    }
 }
 
 extension RequestBody {
@@ -179,8 +186,7 @@ extension RequestBody {
                 return bytes(Data(query.encoded.utf8), Self.formType)
             case .derived(let derived):
                 return EncodedBody(
-                    body: .bytes(try derived.encode(encoder)), contentType: derived.contentType, hasOwnContentType: true
-                )
+                    body: .bytes(try derived.encode(encoder)), contentType: derived.contentType, override: .endpoint)
             case .data(let data, let contentType): return bytes(data, contentType)
             case .file(let place, let contentType):
                 return EncodedBody(
@@ -190,7 +196,7 @@ extension RequestBody {
             case .multipart(let form):
                 var encoding = MultipartEncoding(encoder: encoder, files: files, time: time)
                 let body = try encoding.body(of: form)
-                return EncodedBody(body: body, contentType: encoding.contentType, needsContentType: true)
+                return EncodedBody(body: body, contentType: encoding.contentType, override: .none)
             }
         } catch {
             throw ServiceError(error) {

@@ -136,6 +136,7 @@ extension Rejection: ErrorPayload, CustomStringConvertible, CustomReflectable {
             return "\(response); try again \(retryAfter.map { "in \($0.displayText)" } ?? "later")"
         }
         switch status {
+        case 200..<300: return "\(response), with errors"
         case 304: return "\(response); the resource has not changed"
         case 300..<400: return "\(response), a redirect that was not followed"
         case 401, 403:

@@ -13,12 +13,11 @@ public struct Deprecation: Sendable, Hashable {
     public let sunset: Date?
     /// A page about it, as the server has written its URL, without secrets and cut at 500 characters; `nil` if there is
     /// none.
-    public let page: String?
+    public private(set) var page: String?
 
-    /// Reads the headers of a response; `nil` if they announce nothing.
-    init?(_ headers: HTTPHeaders, at now: Date, by redactor: () -> Redactor) {
+    /// Reads the headers of a response, without the page; `nil` if they announce nothing.
+    private init?(_ headers: HTTPHeaders, at now: Date) {
         let (deprecations, sunset) = (headers.values("Deprecation"), headers["Sunset"])
-        guard !deprecations.isEmpty || sunset != nil else { return nil }
         func date(_ text: String?) -> Date? { text.flatMap { HTTPDate.parse($0, now: now) } }
         let item = StructuredField.item(deprecations)?.value
         since =
@@ -28,8 +27,6 @@ public struct Deprecation: Sendable, Hashable {
             }
         self.sunset = date(sunset)
         guard since != nil || self.sunset != nil || item == .token("true") || item == .boolean(true) else { return nil }
-        let link = headers.links.first { $0.has("deprecation") || $0.has("sunset") }
-        page = link.map { redactor().beginning(of: redactor().text(ofURL: $0.target).utf8, length: 500).text }
     }
 }
 
@@ -56,9 +53,21 @@ extension Deprecation {
         let endpoint: Int
     }
 
-    /// Whether nobody has been told in this process about that endpoint of that server.
-    static func isNews(of endpoint: Int, at server: Origin) -> Bool {
-        let place = Announced(server: server, endpoint: endpoint)
-        return announced.withLock { $0.count < mostAnnounced && $0.insert(place).inserted }
+    /// Returns what a response announces; `nil` if it announces nothing, or if somebody in this process has been told
+    /// about that endpoint of that server.
+    static func news(
+        in headers: HTTPHeaders, of endpoint: @autoclosure () -> Int, at server: Origin,
+        on date: @autoclosure () -> Date, redactor: () -> Redactor
+    ) -> Deprecation? {
+        guard headers["Deprecation"] != nil || headers["Sunset"] != nil,
+            var deprecation = Deprecation(headers, at: date())
+        else { return nil }
+        let place = Announced(server: server, endpoint: endpoint())
+        guard announced.withLock({ $0.count < mostAnnounced && $0.insert(place).inserted }) else { return nil }
+        if let link = headers.links.first(where: { $0.has("deprecation") || $0.has("sunset") }) {
+            let redactor = redactor()
+            deprecation.page = redactor.beginning(of: redactor.text(ofURL: link.target).utf8, length: 500).text
+        }
+        return deprecation
     }
 }

@@ -19,7 +19,7 @@ package final class Notice: Sendable {
     }
 
     /// More texts than these are not known: a program has a few transports, and each always warns of the same.
-    private static let mostKnown = 256
+    private static let mostKnown = 16
     private static let known = Lock<[String: Notice]>([:])
 
     /// Returns the notice with that text, which is the same for all who ask for it.

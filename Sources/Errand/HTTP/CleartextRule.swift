@@ -17,13 +17,8 @@ struct CleartextRule: Sendable {
     /// Whether credentials may be sent to that origin.
     func allowsCredentials(at origin: Origin) -> Bool { !origin.isExposed || hosts.contains(origin.host) }
 
-    /// Returns what is wrong with the hosts; `nil` if nothing is. A pattern would name hosts that nobody has looked at.
+    /// Returns what is wrong with the hosts; `nil` if nothing is.
     static func problem(with hosts: Set<String>) -> String? {
-        for host in hosts.sorted() {
-            guard let url = try? HTTPURL(reading: "http://\(host)"), url.origin.host == host.lowercased() else {
-                return "\(HTTPSyntax.quoted(host)) in `cleartextHosts`; name one host, without a scheme, a port or a *"
-            }
-        }
-        return nil
+        Origin.problem(withHosts: hosts, of: "`cleartextHosts`")
     }
 }

@@ -36,6 +36,18 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
+    /// Returns what is wrong with hosts that a setting names; `nil` if nothing is. A pattern would name hosts that
+    /// nobody has looked at.
+    static func problem(withHosts hosts: Set<String>, of setting: String) -> String? {
+        let wrong = hosts.sorted().first { host in
+            // What is not a URL has no host.
+            (try? HTTPURL(reading: "https://\(host)"))?.origin.host != host.lowercased()
+        }
+        return wrong.map {
+            "\(HTTPSyntax.quoted($0)) in \(setting); name one host, without a scheme, a port or a *"
+        }
+    }
+
     private static func isPartOfAddress(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }

@@ -41,8 +41,6 @@ final class Pipeline: Sendable {
     private let cache: CacheLayer?
     /// Starts what layers send beside the calls; the client provides the function.
     let background = BackgroundSends()
-    /// Whether a layer may send something beside the calls.
-    let sendsBesideCalls: Bool
     private let first: Middleware.Next
     /// The layers of a transmission, which are those below the session.
     private let transmission: Middleware.Next
@@ -85,13 +83,12 @@ final class Pipeline: Sendable {
             marksSigned: configuration.cache != nil, mayBeRerouted: !configuration.attemptMiddlewares.isEmpty)
         next = Self.entering(admission, then: next)
         if let gate = ConcurrencyGate(configuration.concurrency) { next = Self.entering(gate, then: next) }
-        let probe = Self.probe(configuration, builder, background)
-        sendsBesideCalls = configuration.cache != nil || probe != nil
         servers = builder.servers.pool(configuration)
         if let servers {
             let layer = Servers(
                 pool: servers, longestPause: configuration.longestServerPause,
-                hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty, probe: probe)
+                hasMiddlewareBelow: !configuration.attemptMiddlewares.isEmpty,
+                probe: Self.probe(configuration, builder, background))
             next = Self.entering(layer, then: next)
         }
         let check = OnlineCheck(connectivity: connectivity, rule: configuration.offline)
@@ -137,6 +134,7 @@ final class Pipeline: Sendable {
         options.ignoresConcurrency = true
         let endpoint = Endpoint<Data>.get(path).authentication(.none)
         return ServerProbe(path, rules: configuration.rules(for: options), background) {
+            // Then calls check the servers, and each that cannot be sent says why.
             try? builder.request(for: endpoint, key: nil, files: BodyFiles())
         }
     }

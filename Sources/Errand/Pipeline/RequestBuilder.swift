@@ -211,14 +211,14 @@ final class RequestBuilder: Sendable {
     {
         var headers =
             Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
-        if let body, headers["Content-Type"] == nil || body.hasOwnContentType {
+        if let body, headers["Content-Type"] == nil || body.override != .client {
             headers["Content-Type"] = body.contentType
         }
         if let key, headers["Idempotency-Key"] == nil { headers.add(name: "Idempotency-Key", value: key) }
         if let credentials = credentials(of: endpoint, in: .header) { headers[credentials.name] = credentials.value }
         if let ask = configuration.headersForEachCall { headers.merge(ask()) }
         headers.merge(endpoint.headers)
-        if let body, body.needsContentType { headers["Content-Type"] = body.contentType }
+        if let body, body.override == .none { headers["Content-Type"] = body.contentType }
         if marksHeaders { headers.hide(secretNames) }
         return headers
     }

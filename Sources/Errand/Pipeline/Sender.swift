@@ -102,12 +102,13 @@ final class Sender: Sendable {
         if let text = bodies?.text(of: response.body, response.headers, of: transmission) {
             transmission.report(.answeredBody(text))
         }
-        guard
-            let deprecation = Deprecation(
-                response.headers, at: transmission.time.date, by: { transmission.redactor(secretNames ?? .standard) }),
-            Deprecation.isNews(of: transmission.settings.endpointNumber, at: request.url.origin)
-        else { return }
-        transmission.report(.deprecated(deprecation))
+        let deprecation = Deprecation.news(
+            in: response.headers, of: transmission.settings.endpointNumber, at: request.url.origin,
+            on: transmission.time.date
+        ) {
+            transmission.redactor(secretNames ?? .standard)
+        }
+        if let deprecation { transmission.report(.deprecated(deprecation)) }
     }
 
     @inline(never)

@@ -8,13 +8,12 @@ import Foundation
 struct ShownBodies: Sendable {
     /// The size limit of a form, 64 KiB: only as a whole can its values be told from their names.
     private static let largestForm = 64 << 10
-
     /// More would fill any log.
     private static let longest = 1 << 20
 
     /// The number of characters of a body that are shown.
-    let length: Int
-    let names: SecretNames
+    private let length: Int
+    private let names: SecretNames
 
     /// Creates what shows that many characters; `nil` for none.
     init?(_ length: Int, _ names: SecretNames) {

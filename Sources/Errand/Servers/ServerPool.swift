@@ -53,12 +53,21 @@ final class ServerPool: Sendable {
     /// Whether the server is in use.
     func isInUse(_ index: Int) -> Bool { records.withLock { $0.servers[index].isInUse } }
 
-    /// Ends a request.
+    /// Ends a request, and reports what has changed.
     func end(
-        _ index: Int, _ ticket: ServerHealth.Ticket, _ outcome: ServerHealth.Outcome, by time: any TimeSource
-    ) -> ServerHealth.Change? {
+        _ index: Int, _ ticket: ServerHealth.Ticket, _ outcome: ServerHealth.Outcome, in transmission: Transmission
+    ) {
+        let time = transmission.time
         let (now, jitter) = (time.now, outcome.isBad ? time.randomFraction() : 0)
-        return records.withLock { $0.end(index, ticket, outcome, at: now, jitter: jitter) }
+        guard let change = records.withLock({ $0.end(index, ticket, outcome, at: now, jitter: jitter) }) else { return }
+        transmission.tell {
+            let server = list.addresses[index].text
+            return switch change {
+            case .setAside(let pause, let cause):
+                cause.isFinal ? .breakerOpened(server, for: pause) : .serverSetAside(server, for: pause)
+            case .returned: .serverReturned(server)
+            }
+        }
     }
 }
 

@@ -37,11 +37,11 @@ final class ServerProbe: Sendable {
         var send = BackgroundSend(request, path: path, rules: rules)
         send.layers = { (request: HTTPRequest, context: CallContext) async throws(ServiceError) in
             context.transmission.beginAttempt()
-            let way = ServerWay(
-                probing: index, pool: pool, transmission: context.transmission, request: request,
-                longestPause: longestPause)
+            let way = ProbeWay(to: index, pool, context.transmission, longestPause: longestPause)
             do throws(ServiceError) {
-                return way.end(try await next(request, context.entering(way)))
+                let response = try await next(request, context.entering(way))
+                way.end(response)
+                return response
             } catch {
                 way.end(error)
                 throw error

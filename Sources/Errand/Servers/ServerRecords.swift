@@ -23,7 +23,7 @@ struct ServerRecords: Sendable, Hashable {
     private let choice: ServerChoice.Kind
     private let rules: ServerHealth.Rules
     /// Whether a server that was set aside is tried by a probe while another is in use, and not by a request.
-    private(set) var isProbed: Bool
+    private var isProbed: Bool
     /// Where a choice begins among those that are equal.
     private var turn = 0
 

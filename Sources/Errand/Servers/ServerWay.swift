@@ -27,8 +27,6 @@ final class ServerWay: SendWay {
     let endpoint: Int?
     /// Whether it is the second request.
     private let isHedge: Bool
-    /// Whether it checks its server beside the calls.
-    private let isProbe: Bool
     private let state = Lock(State())
     /// Completes when the request is given to the transport; `nil` if nobody waits for that.
     let begun: Promise<Void, Never>?
@@ -38,17 +36,8 @@ final class ServerWay: SendWay {
         longestPause: Duration, endpoint: Int?, isHedge: Bool = false
     ) {
         (self.pool, self.transmission, self.asker, self.request) = (pool, transmission, asker, request)
-        (self.longestPause, self.endpoint, self.isHedge, isProbe) = (longestPause, endpoint, isHedge, false)
+        (self.longestPause, self.endpoint, self.isHedge) = (longestPause, endpoint, isHedge)
         begun = endpoint == nil ? nil : Promise()
-    }
-
-    /// Creates the way of a request that checks a server.
-    init(
-        probing index: Int, pool: ServerPool, transmission: Transmission, request: HTTPRequest, longestPause: Duration
-    ) {
-        (self.pool, self.transmission, self.request, self.longestPause) = (pool, transmission, request, longestPause)
-        asker = ServerRecords.Asker(bound: index)
-        (endpoint, isHedge, isProbe, begun) = (nil, false, true, nil)
     }
 
     /// Returns the way of a second request: to another server, if there is one and the request may go there.
@@ -78,17 +67,10 @@ final class ServerWay: SendWay {
 
     func point(_ request: inout HTTPRequest) throws(ServiceError) {
         let now = transmission.time.now
-        if isProbe, let index = asker.bound {
-            // While this has waited for its permit, a call may have tried it.
-            guard let ticket = pool.beginProbe(of: index, at: now) else { throw .cancelled }
-            if let url = pool.list.url(request.url, at: index) { request.url = url }
-            let url = request.url
-            return state.withLock { $0.choice = (index, ticket, url) }
-        }
         switch pool.choose(for: asker, at: now) {
         case .success((let index, let ticket)):
             if isHedge, !pool.spendOnHedge() {
-                report(pool.end(index, ticket, .neutral, by: transmission.time), of: index)
+                pool.end(index, ticket, .neutral, in: transmission)
                 throw .cancelled
             }
             if let url = pool.list.url(request.url, at: index) { request.url = url }
@@ -114,7 +96,6 @@ final class ServerWay: SendWay {
     func noteHead(at instant: Instant) { state.withLock { $0.head = instant } }
 
     var canPause: Bool {
-        if isProbe { return true }
         // A call that is bound to its server would go on asking it.
         guard asker.bound == nil, let index = state.withLock({ $0.choice?.index }) else { return false }
         return !pool.isLast(index)
@@ -175,14 +156,13 @@ final class ServerWay: SendWay {
 
     /// What the response says about its server.
     func outcome(of response: HTTPResponse) -> ServerHealth.Outcome {
-        let outcome = response.outcome(date: transmission.time.date, longestPause: longestPause)
-        return isProbe && outcome == .good && !response.isSuccess ? .bad(.refusal) : outcome
+        response.outcome(date: transmission.time.date, longestPause: longestPause)
     }
 
     /// Ends the request without a word about its server, because another one has brought the response.
     func drop() {
         guard let server = take() else { return }
-        report(pool.end(server.index, server.ticket, .neutral, by: transmission.time), of: server.index)
+        pool.end(server.index, server.ticket, .neutral, in: transmission)
     }
 
     /// The request that was given to the transport; `nil` if none was.
@@ -218,7 +198,7 @@ final class ServerWay: SendWay {
     }
 
     private func finish(_ index: Int, _ ticket: ServerHealth.Ticket, _ outcome: ServerHealth.Outcome) {
-        report(pool.end(index, ticket, outcome, by: transmission.time), of: index)
+        pool.end(index, ticket, outcome, in: transmission)
         switch outcome {
         case .good, .neutral: return
         case .bad, .pause, .turnedAway: break
@@ -230,17 +210,5 @@ final class ServerWay: SendWay {
         let goesOn = mayGoOn && pool.hasAnother(than: failed, at: now)
         if failed.count == pool.list.addresses.count { failed = [] }
         transmission.noteFailed(failed, goesOn: goesOn)
-    }
-
-    private func report(_ change: ServerHealth.Change?, of index: Int) {
-        guard let change else { return }
-        transmission.tell {
-            let server = pool.list.addresses[index].text
-            return switch change {
-            case .setAside(let pause, let cause):
-                cause.isFinal ? .breakerOpened(server, for: pause) : .serverSetAside(server, for: pause)
-            case .returned: .serverReturned(server)
-            }
-        }
     }
 }

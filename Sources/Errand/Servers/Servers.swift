@@ -16,7 +16,8 @@ struct Servers: Layer {
     func intercept(_ request: HTTPRequest, _ context: CallContext, next: @escaping Next) async throws(ServiceError)
         -> HTTPResponse
     {
-        guard let way = try way(of: request, context, next: next) else { return try await next(request, context) }
+        guard let (way, index) = try way(of: request, context) else { return try await next(request, context) }
+        checkServers(beside: way, to: index, context, next: next)
         if let delay = hedgeDelay(of: request, context, on: way) {
             return try await hedged(request, context, on: way, after: delay, next: next)
         }
@@ -28,21 +29,24 @@ struct Servers: Layer {
         }
     }
 
-    /// Returns the way of a request to its server; `nil` if it goes elsewhere. Throws if none may be asked.
+    /// Returns the way of a request to a server, and the one that it would ask now; `nil` if it goes elsewhere. Throws
+    /// if none may be asked.
     @inline(never)
     private func way(
-        of request: HTTPRequest, _ context: CallContext, next: @escaping Next
-    ) throws(ServiceError) -> ServerWay? {
+        of request: HTTPRequest, _ context: CallContext
+    ) throws(ServiceError) -> (way: ServerWay, index: Int)? {
         guard let asker = asker(of: request, context) else { return nil }
         let way = ServerWay(
             pool: pool, transmission: context.transmission, asker: asker, request: request, longestPause: longestPause,
             endpoint: pool.isHedging ? context.transmission.settings.endpointNumber : nil)
-        let index = try way.check()
-        // Otherwise the call tries one itself.
-        if let probe, !way.isBound, pool.isInUse(index) {
-            probe.start(of: pool, longestPause, at: context.time, through: next)
-        }
-        return way
+        return (way, try way.check())
+    }
+
+    /// Has a server probed, if one may be, and the request does not try one itself.
+    @inline(never)
+    private func checkServers(beside way: ServerWay, to index: Int, _ context: CallContext, next: @escaping Next) {
+        guard let probe, !way.isBound, pool.isInUse(index) else { return }
+        probe.start(of: pool, longestPause, at: context.time, through: next)
     }
 
     private func asker(of request: HTTPRequest, _ context: CallContext) -> ServerRecords.Asker? {
@@ -66,7 +70,7 @@ struct Servers: Layer {
 extension CallContext {
     /// The same context for a send on that way.
     @inline(never)
-    func entering(_ way: ServerWay, isHedge: Bool = false) -> CallContext {
+    func entering(_ way: any SendWay, isHedge: Bool = false) -> CallContext {
         var context = self
         (context.way, context.isHedge) = (way, isHedge)
         return context

@@ -55,10 +55,9 @@ enum FileVersion: Sendable, Hashable, Codable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(bytesOf: condition) }
 
+    /// Whether it is a strong tag. The cache accepts spaces in one, but bytes are joined only by what is certain.
     private static func isStrong(_ tag: String) -> Bool {
-        let bytes = tag.utf8
-        return bytes.count >= 2 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
-            && !bytes.dropFirst().dropLast().contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == 0x7F }
+        EntityTag(field: tag)?.isWeak == false && !tag.utf8.contains(UInt8(ascii: " "))
     }
 
     private static func dates(_ first: String, _ second: String) -> (Date, Date)? {

@@ -36,30 +36,21 @@ public struct DevelopmentCertificate: Sendable, Hashable {
 
     /// Whether servers at that host are trusted by this certificate only.
     func covers(_ host: String) -> Bool {
-        let host = host.withoutBrackets
-        return hosts.contains { $0.withoutBrackets.equalsIgnoringCase(host) }
+        let host = host.asHost
+        return hosts.contains { $0.asHost.equalsIgnoringCase(host) }
     }
 
     /// A description of what is wrong with the hosts; `nil` if nothing is.
     var problem: String? {
         guard !hosts.isEmpty else { return "a development certificate without a host; name the hosts that have it" }
-        for host in hosts.sorted() {
-            let bare = host.withoutBrackets
-            let written = bare.utf8.contains(UInt8(ascii: ":")) ? "[\(bare)]" : bare
-            guard let url = try? HTTPURL(reading: "https://\(written)"), url.origin.host.equalsIgnoringCase(written)
-            else {
-                let reason = "\(HTTPSyntax.quoted(host)) in the hosts of a development certificate"
-                return "\(reason); name one host, without a scheme, a port or a *"
-            }
-        }
-        return nil
+        return Origin.problem(withHosts: Set(hosts.map(\.asHost)), of: "the hosts of a development certificate")
     }
 
     /// Reads the file, and returns the hash of the key. Throws `.invalidRequest` if there is none.
     func keyHash() throws(ServiceError) -> String {
         switch source {
         case .key(let hash):
-            guard Data(base64Encoded: hash)?.count == 32 else {
+            guard CertificateKey.isHash(hash) else {
                 throw .badSetting("the key \(HTTPSyntax.quoted(hash)) is not a SHA-256 hash of 32 bytes in base64")
             }
             return hash
@@ -76,7 +67,7 @@ public struct DevelopmentCertificate: Sendable, Hashable {
 
     /// Whether that certificate, as DER, has the key.
     func hasKey(of certificate: Data?) -> Bool {
-        // A file that cannot be read has failed the call before.
+        // If the file cannot be read, the call has failed before.
         guard let own = try? keyHash(), let certificate else { return false }
         let hash = CertificateKey.hash(ofCertificate: Array(certificate))
         return hash.map { Data(base64Encoded: own) == Data(base64Encoded: $0) } ?? false
@@ -84,7 +75,8 @@ public struct DevelopmentCertificate: Sendable, Hashable {
 
     /// What the client warns of.
     var warning: String {
-        "the development certificate \(description) is trusted; remove the setting before you ship"
+        let places = hosts.sorted().joined(separator: ", ")
+        return "a development certificate is trusted at \(places); remove the setting before you ship"
     }
 
     /// A digest that sets transports with it apart.
@@ -92,24 +84,26 @@ public struct DevelopmentCertificate: Sendable, Hashable {
 }
 
 extension String {
-    /// An address of IPv6 without the brackets that it has in a URL.
-    fileprivate var withoutBrackets: String {
-        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    /// The host as in a URL, where an address of IPv6 has brackets: a session names it without.
+    fileprivate var asHost: String {
+        utf8.contains(UInt8(ascii: ":")) && !hasPrefix("[") ? "[\(self)]" : self
     }
 }
 
 extension DevelopmentCertificate: CustomStringConvertible {
     /// The certificate and its hosts.
     public var description: String {
-        switch source {
-        case .file(let path): "\(path) for \(hosts.sorted().joined(separator: ", "))"
-        case .key(let hash): "\(hash) for \(hosts.sorted().joined(separator: ", "))"
-        }
+        let name =
+            switch source {
+            case .file(let path): path
+            case .key(let hash): hash
+            }
+        return "\(name) for \(hosts.sorted().joined(separator: ", "))"
     }
 }
 
 extension Transport {
-    /// Whether its options have a development certificate.
+    /// Whether a development certificate is one of its options.
     var hasDevelopmentOption: Bool {
         #if os(Linux)
         if self is CurlTransport { return true }

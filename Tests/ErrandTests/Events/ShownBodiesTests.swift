@@ -44,7 +44,8 @@ struct ShownBodiesTests {
                 $0.credentials = .bearer(secret)
                 $0.bodiesInEvents = 60
             } == [
-                #"{"name":"Ann","password":‹redacted›}"#, #"{"token": ‹redacted›, "is": "‹redacted›\u{1B}"}"#,
+                #"{"name":"Ann","password":‹redacted›}"#,
+                #"{"token": ‹redacted›, "is": "‹redacted›\u{1B}"}"#,
             ])
         let list = "[" + String(repeating: "1,", count: 99) + "1]"
         #expect(

@@ -96,8 +96,9 @@ import Testing
         #expect(!paths.contains { $0.hasSuffix("health") })
     }
 
-    @Test("B4: a probe has the client's headers and takes a permit, but has no token")
+    @Test("B4: a probe has the client's headers and takes a permit, but has no token and no cookie of the session")
     func request() async throws {
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("1", headers: ["Set-Cookie": "sid=7"]) }
         failFirst()
         network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}") }
         network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("1").always }
@@ -107,21 +108,26 @@ import Testing
             $0.tokens = tokens
             $0.credentials = .apiKey("X-Key", "key")
             $0.headers["X-App"] = "7"
+            $0.cookies = CookieJar()
             $0.rateLimit = .requests(2, per: .seconds(1))
         }
         try await clock.run {
             try await run(1, client)
-            try await clock.sleep(until: .ms(60_000))
+            try await clock.sleep(until: .ms(1000))
             try await run(1, client)
-            try await clock.sleep(until: .ms(60_001))
+            try await clock.sleep(until: .ms(61_000))
             try await run(1, client)
-            #expect(clock.now > .ms(60_300))
+            try await clock.sleep(until: .ms(61_001))
+            try await run(1, client)
+            #expect(clock.now > .ms(61_300))
         }
         let probe = try #require(network.sent.first { $0.request.url.path == "/v1/health" }?.request)
         #expect(probe.headers["X-App"] == "7" && probe.headers["Authorization"] == nil)
+        let later = network.sent.last { $0.request.url.origin.host == "a.test" && $0.request.url.path == "/v1/x" }
+        #expect(probe.headers["Cookie"] == nil && later?.request.headers["Cookie"] == "sid=7")
         #expect(probe.headers["X-Key"] == nil && network.sent.first?.request.headers["X-Key"] == "key")
         let others = network.sent.map(\.request).filter { $0.url.path != "/v1/health" }
-        #expect(others.count == 4 && others.allSatisfy { $0.headers["Authorization"] != nil })
+        #expect(others.count == 5 && others.allSatisfy { $0.headers["Authorization"] != nil })
     }
 
     @Test("B4: shutting down ends a probe, and one that is silent ends with its timeout")
@@ -191,6 +197,45 @@ import Testing
             try await clock.sleep(until: .ms(3_000_000))
         }
         #expect(!paths.contains { $0.hasSuffix("health") })
+    }
+
+    @Test("B4: without sessions, a probe has the cookies of its server")
+    func cookies() async throws {
+        network.on(.get, "https://a.test/v1/x") { ScriptedReply.json("1", headers: ["Set-Cookie": "sid=7"]) }
+        failFirst()
+        network.on(.get, "https://a.test/v1/health") { ScriptedReply.json("{}") }
+        let client = probed { $0.cookies = CookieJar() }
+        try await clock.run {
+            try await run(2, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(1, client)
+            await network.sent(atLeast: 5)
+        }
+        #expect(network.sent.last { $0.request.url.path == "/v1/health" }?.request.headers["Cookie"] == "sid=7")
+    }
+
+    /// Refuses to send a probe, and counts that.
+    private struct Refusal: Middleware, Error {
+        let count = Noted(0)
+
+        func intercept(_ request: HTTPRequest, _ context: CallContext, next: Next) async throws -> HTTPResponse {
+            guard request.url.path.hasSuffix("health") else { return try await next(request, context) }
+            count.update { $0 += 1 }
+            throw self
+        }
+    }
+
+    @Test("B4: a probe that could not be sent is repeated after a second, and not with each call")
+    func unsent() async throws {
+        failFirst()
+        let refusal = Refusal()
+        let client = probed { $0.attemptMiddlewares = [refusal] }
+        try await clock.run {
+            try await run(1, client)
+            try await clock.sleep(until: .ms(60_000))
+            try await run(30, client, every: .milliseconds(100))
+        }
+        #expect(refusal.count.value == 3 && !paths.contains { $0.hasSuffix("health") })
     }
 
     @Test("B4: a probe takes no place of the limit on requests at once")

@@ -130,13 +130,17 @@ struct ServersBehindProxyTests {
     func hedging() async throws {
         servers[0].onAny(.json("1").after(.seconds(30)).always)
         for server in servers.dropFirst() { server.onAny(.json("1").always) }
+        let retries = Noted<[String]>([])
         let (client, proxy) = try await client {
             $0.hedging = .after(.fixed(.milliseconds(50)), budget: 1)
             $0.timeout = .seconds(60)
+            $0.observe = { event in
+                if case .retrying = event.kind { retries.update { $0.append(LogFormatter().line(for: event)) } }
+            }
         }
         for _ in 0..<60 {
             let reply = try await client.reply(to: call)
-            #expect(reply.duration < .seconds(20))
+            #expect(reply.duration < .seconds(20) && reply.attempts == 1, "\(retries.value)")
         }
         let requests = servers.map(\.received.count)
         #expect(requests[0] > 10 && requests.reduce(0, +) > 60, "\(requests)")

@@ -28,8 +28,9 @@ final class HAProxy: Sendable {
                 \(servers)
 
                 """, to: "haproxy.cfg")
+            // With a master, it says when its worker has the port; without one, it says nothing after that.
             return try await ServerProcess(
-                .haproxy, ["-V", "-db", "-f", folder.path("haproxy.cfg")], readyAfter: "polling mechanism")
+                .haproxy, ["-V", "-W", "-f", folder.path("haproxy.cfg")], readyAfter: "Loading success")
         }
     }
 }

@@ -109,7 +109,7 @@ struct CurlRequest {
         }
         if !options.pinnedPublicKeys.isEmpty {
             // A malformed pin matches no key, and libcurl would blame the server.
-            if let wrong = options.pinnedPublicKeys.first(where: { Data(base64Encoded: $0)?.count != 32 }) {
+            if let wrong = options.pinnedPublicKeys.first(where: { !CertificateKey.isHash($0) }) {
                 throw .badSetting("the pin \(HTTPSyntax.quoted(wrong)) is not a SHA-256 hash of 32 bytes in base64")
             }
             try pin(options.pinnedPublicKeys, on: transfer)

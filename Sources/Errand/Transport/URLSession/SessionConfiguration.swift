@@ -15,7 +15,7 @@ extension URLSessionTransport.Options {
         configuration.httpCookieStorage = nil
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpShouldSetCookies = false
-        configuration.httpAdditionalHeaders = ["Accept": "*/*"]
+        configuration.httpAdditionalHeaders = URLSessionConfiguration.ownHeaders
         #if canImport(Darwin)
         configuration.apply(network)
         #endif
@@ -35,6 +35,9 @@ extension URLSessionTransport.Options {
 }
 
 extension URLSessionConfiguration {
+    /// The headers of all requests that have no others.
+    fileprivate static var ownHeaders: [String: String] { ["Accept": "*/*"] }
+
     /// A setting by which the session would keep or send what the client keeps or sends, and the client's own.
     fileprivate var problem: (name: String, substitute: String)? {
         if urlCache != nil { return ("urlCache", "Configuration.cache") }
@@ -43,7 +46,7 @@ extension URLSessionConfiguration {
         }
         if httpCookieStorage != nil || httpShouldSetCookies { return ("httpCookieStorage", "Configuration.cookies") }
         if urlCredentialStorage != nil { return ("urlCredentialStorage", "Configuration.credentials") }
-        guard httpAdditionalHeaders as? [String: String] == ["Accept": "*/*"] else {
+        guard httpAdditionalHeaders as? [String: String] == Self.ownHeaders else {
             return ("httpAdditionalHeaders", "Configuration.headers")
         }
         return nil

@@ -124,7 +124,7 @@ public final class URLSessionTransport: Transport {
         #if canImport(Darwin)
         _ = try certificate.keyHash()
         #else
-        throw .badSetting("a development certificate with URLSession, which does not ask here; use CurlTransport")
+        throw .badSetting("a development certificate for URLSession, which cannot use one on Linux; use CurlTransport")
         #endif
     }
 
