@@ -2,7 +2,6 @@ import Errand
 import ErrandFleet
 import Logging
 import Metrics
-import ServiceLifecycle
 import Tracing
 
 // MARK: Logs
@@ -124,17 +123,5 @@ func report(_ fleet: Fleet, logger: Logger) async throws {
                 .record(limit.conflictsInLastMinute)
         }
         try await Task.sleep(for: .seconds(15))
-    }
-}
-
-// MARK: The end
-
-struct BillingAPI: Service {
-    let client: APIClient
-
-    func run() async throws {
-        // It throws when the task is canceled instead.
-        try? await gracefulShutdown()
-        await client.shutdown(within: .seconds(10))
     }
 }
