@@ -135,7 +135,7 @@ public struct Configuration: Sendable {
     public var bodiesInEvents = 0
 
     /// Whether calls whose requests are equal share one while it is under way; `false` by default. See
-    /// <doc:SharingRequests>.
+    /// <doc:Caching#One-request-for-equal-calls>.
     public var sharesEqualRequests = false
     /// Middleware that runs once per call, outermost first; none by default. It runs once more if a stored response
     /// cannot be decoded, and the server is asked.

@@ -131,9 +131,9 @@ extension ServiceError: LocalizedError, CustomStringConvertible, CustomDebugStri
     /// ``sentences`` in the user's language.
     ///
     /// The sentences contain no address, no path, no code and no other words for developers; those are in
-    /// ``description``. Errand has them in English and German; <doc:LocalizingErrors> shows how an app adds its own
-    /// languages. A server's message is shown as the server wrote it. If yours writes them for developers, show
-    /// ``sentences`` instead.
+    /// ``description``. Errand has them in English and German; an app adds its own languages as
+    /// <doc:HandlingErrors#Sentences-in-other-languages> shows. A server's message is shown as the server wrote it. If
+    /// yours writes them for developers, show ``sentences`` instead.
     public var localizedDescription: String { serverMessage ?? sentences.inUserLanguage }
 
     /// A sentence for the user, the same as ``localizedDescription``.

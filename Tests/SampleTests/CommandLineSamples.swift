@@ -32,7 +32,8 @@ func logIn(_ oauth: OAuth, _ tokens: TokenStore, withCode: Bool) async throws(Se
     let token: Token
     if withCode {
         token = try await oauth.signInOnAnotherDevice(scopes: ["read"]) { prompt in
-            print("Open \(prompt.address) and enter \(prompt.code)")
+            let text = "Open \(prompt.address) and enter \(prompt.code)\n"
+            FileHandle.standardError.write(Data(text.utf8))
         }
     } else {
         token = try await oauth.signIn(scopes: ["read"], using: .systemBrowser)

@@ -83,8 +83,24 @@ struct CookbookConnectionSamples {
     }
 
     #if os(Linux)
-    @Test("a transport has a client certificate, or a proxy")
+    @Test("a transport trusts other certificates, has one, or a proxy")
     func transports() {
+        let authority = {
+            var options = CurlTransport.Options()
+            options.certificateAuthorities = "/etc/ssl/our-own.pem"
+            let client = APIClient("https://api.example.com") {
+                $0.transport = CurlTransport(options)
+            }
+            return client.configuration.transport?.identity
+        }()
+        let pin = {
+            var options = CurlTransport.Options()
+            options.pinnedPublicKeys = ["x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM="]
+            let client = APIClient("https://api.example.com") {
+                $0.transport = CurlTransport(options)
+            }
+            return client.configuration.transport?.identity
+        }()
         let certificate = {
             var options = CurlTransport.Options()
             options.clientCertificate = .init(certificate: "/etc/app/client.pem", key: "/etc/app/client.key")
@@ -102,8 +118,19 @@ struct CookbookConnectionSamples {
             }
             return client.configuration.transport?.identity
         }()
+        let debugging = {
+            var options = CurlTransport.Options()
+            options.proxy = .url("http://127.0.0.1:8080")
+            options.certificateAuthorities = "mitmproxy-ca-cert.pem"
+            options.proxiesLoopback = true  // also requests to this machine
+            let client = APIClient("https://api.example.com") {
+                $0.transport = CurlTransport(options)
+            }
+            return client.configuration.transport?.identity
+        }()
         // What distinguishes a transport from the default has an identity of its own.
-        #expect(certificate?.isEmpty == false && proxy?.isEmpty == false && certificate != proxy)
+        let identities = [authority, pin, certificate, proxy, debugging].compactMap(\.self)
+        #expect(Set(identities).count == 5 && !identities.contains(""))
     }
     #endif
 }

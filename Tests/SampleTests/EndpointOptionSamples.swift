@@ -77,7 +77,8 @@ extension Pet: JSONMember {}
 private func objects(_ name: String, _ age: Int, _ tags: [String]) {
     func inArticle() {
         let nested = RequestBody.json(["user": ["name": name, "age": age]])
-        _ = nested
+        let body = RequestBody.json(["name": "Bo", "pets": [["name": "Rex", "age": 4], "none"]])
+        _ = (nested, body)
     }
     func inComment() {
         let body = RequestBody.json(["user": ["name": name, "age": age]])

@@ -66,10 +66,10 @@ struct ErrorSamples {
         #expect(advice(on: .signInRequired) == "Sign in, please." && advice(on: .cancelled) == nil)
     }
 
-    @Test("the article lists every key with its sentence")
+    @Test("the documentation lists every key with its sentence")
     func keys() throws {
         let article = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Docs.docc/LocalizingErrors.md")
+            .deletingLastPathComponent().appending(path: "Docs.docc/Types/ErrorSentence.md")
         let lines = try String(contentsOf: article, encoding: .utf8).split(separator: "\n")
         let listed = lines.compactMap { $0.wholeMatch(of: /"([\w.]+)" = ".+\.";/).map { String($0.1) } }
         #expect(listed == ErrorSentence.allKeys)

@@ -93,6 +93,12 @@ struct SignInSamples {
         print("Hello \(token.claims?.name ?? "you")")
     }
 
+    private func without(_ oauth: OAuth, _ client: APIClient, _ browser: ScriptedBrowser) async throws -> User {
+        let token = try await oauth.signIn(scopes: ["read"], using: browser)
+        let me: User = try await client.run(.get("me").header("Authorization", "Bearer \(token.accessToken)"))
+        return me
+    }
+
     private func fromTheAPI(secret: String) async throws {
         do {
             let oauth = try await OAuth.discover(for: "https://api.example.com/v1", client: .public(id: "tool"))

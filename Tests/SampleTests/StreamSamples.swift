@@ -1,4 +1,5 @@
 import Errand
+import ErrandTestSupport
 import ErrandTesting
 import Foundation
 import Observation
@@ -7,25 +8,24 @@ import Testing
 @Observable @MainActor
 final class FeedModel {
     private(set) var messages: [Message] = []
-    private(set) var problem: String?
     private let client: APIClient
 
     init(client: APIClient) { self.client = client }
 
-    func follow() async {
-        do throws(ServiceError) {
-            for try await message in client.events(.get("feed"), of: Message.self) {
-                messages.append(message)
+    func follow() async throws {
+        for try await update in client.events(.get("messages/new"), of: Message.self).updates {
+            switch update {
+            case .connected: messages = try await client.run(.get("messages"))
+            case .waiting: break
+            case .event(let message) where messages.contains { $0.id == message.id }: break
+            case .event(let message): messages.append(message)
             }
-        } catch .cancelled {
-            // The view is gone.
-        } catch {
-            problem = error.localizedDescription
         }
     }
 }
 
 struct Message: Decodable, Sendable {
+    var id: Int
     var text: String
 }
 
@@ -65,33 +65,47 @@ struct Message: Decodable, Sendable {
         #expect(total == 7)
     }
 
-    @Test("the events of a feed, and the values in them")
+    @Test("the events of a feed")
     func events() async throws {
         let soon = Duration.milliseconds(1)
         network.on(.get, "/feed", .events([ServerSentEvent("a", type: "new")], retry: soon), .status(204))
-        let friend = ServerSentEvent(#"{"id": 1, "name": "Ann"}"#)
-        network.on(.get, "/friends/new", .events([friend], retry: soon), .status(204))
         let (client, shown) = (self.client(), Shown())
         func show(_ text: String) { shown.texts.append(text) }
         for try await event in client.events(.get("feed")) {
             show("\(event.type): \(event.data)")
         }
+        #expect(shown.texts == ["new: a"])
+    }
+
+    @Test("the values in events, and events that are decoded each by itself")
+    func values() async throws {
+        let soon = Duration.milliseconds(1)
+        let friend = ServerSentEvent(#"{"id": 1, "name": "Ann"}"#, type: "user")
+        network.on(.get, "/friends/new", .events([friend], retry: soon), .status(204))
+        network.on(.get, "/feed", .events([ServerSentEvent("a"), friend], retry: soon), .status(204))
+        let (client, shown) = (self.client(), Shown())
+        func show(_ text: String) { shown.texts.append(text) }
         for try await friend in client.events(.get("friends/new"), of: User.self) {
             show(friend.name)
         }
-        #expect(shown.texts == ["new: a", "Ann"])
+        for try await event in client.events(.get("feed")) {
+            if event.type == "user" { show(try event.decode(as: User.self).name) }
+        }
+        #expect(shown.texts == ["Ann", "Ann"])
     }
 
-    @Test("an app's model follows a feed until its view is gone")
-    @MainActor func follow() async throws {
-        let server = try LoopbackServer()
-        server.on(.get, "/feed", .events([ServerSentEvent(#"{"text": "Hello"}"#)]).cut(.beforeEnd, by: .silence))
-        let model = FeedModel(client: APIClient(server.baseURL))
-        let following = Task { await model.follow() }
-        while model.messages.isEmpty && model.problem == nil { await Task.yield() }
-        following.cancel()
-        await following.value
-        #expect(model.messages.map(\.text) == ["Hello"] && model.problem == nil)
+    @Test("a list that is loaded again at each connection misses nothing, and shows nothing twice")
+    @MainActor func catchingUp() async throws {
+        let (network, clock) = (scripted(), TestClock())
+        func message(_ id: Int) -> String { #"{"id": \#(id), "text": "text \#(id)"}"# }
+        func list(_ ids: ClosedRange<Int>) -> ScriptedReply { .json("[\(ids.map(message).joined(separator: ","))]") }
+        func events(_ ids: ClosedRange<Int>) -> ScriptedReply { .events(ids.map { ServerSentEvent(message($0)) }) }
+        network.on(.get, "/messages/new", events(2...2), events(3...4), .status(204))
+        // The second list has message 3, and so has the second connection.
+        network.on(.get, "/messages", list(1...1), list(1...3))
+        let model = FeedModel(client: testClient(network, clock))
+        try await clock.run { try await model.follow() }
+        #expect(model.messages.map(\.id) == [1, 2, 3, 4])
     }
 
     @Test("the answer of a language model")

@@ -186,17 +186,6 @@ struct TestingSamples {
         #expect(shown.received == 3 << 20 && shown.total == 3 << 20)
     }
 
-    @Test("what can be chosen of libcurl compiles")
-    func curlOptions() {
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = "/etc/ssl/our-own.pem"
-        options.pinnedPublicKeys = ["x9SZw6TwIqfmvrLZ/kz1o0Ossjmn728BnBKpUFqGNVM="]
-        let client = APIClient("https://api.example.com") {
-            $0.transport = CurlTransport(options)
-        }
-        #expect(client.configuration.transport is CurlTransport)
-    }
-
     @Test("HTTP/3 can be turned on")
     func curlHTTP3() {
         var options = CurlTransport.Options()

@@ -50,9 +50,34 @@ private struct Proxy {
     }
 }
 
+private struct Page {
+    let client: APIClient
+
+    func friendsOrNone(of id: User.ID) async throws(ServiceError) -> [User] {
+        do throws(ServiceError) {
+            return try await client.run(.friends(of: id).deadline(.milliseconds(800)))
+        } catch where error.isTransient {
+            return []
+        } catch {
+            throw error
+        }
+    }
+}
+
 @Suite("On a server", .timeLimit(.minutes(10)))
 struct UpstreamSamples {
     private let network = scripted()
+
+    @Test("a fallback for what may pass, and for nothing else")
+    func fallback() async throws {
+        let clock = TestClock()
+        let page = Page(client: testClient(network, clock))
+        network.on(.get, "/users/7/friends", .silence, .status(404))
+        let friends = try await clock.run { try await page.friendsOrNone(of: 7) }
+        #expect(friends.isEmpty && clock.elapsed == .milliseconds(800))
+        let error = await #expect(throws: ServiceError.self) { try await page.friendsOrNone(of: 7) }
+        #expect(error?.status == 404)
+    }
 
     private actor Written: ServerResponse {
         private(set) var head: (status: Int, type: String?)?

@@ -51,7 +51,8 @@ public struct ArchiveError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ArchiveError: LocalizedError {
-    /// A sentence for the user, which has nothing of the message. See <doc:LocalizingErrors>.
+    /// A sentence for the user, which has nothing of the message. See
+    /// <doc:HandlingErrors#Sentences-in-other-languages>.
     public var localizedDescription: String { [sentence].inUserLanguage }
 
     /// The same sentence.

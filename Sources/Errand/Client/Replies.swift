@@ -7,7 +7,7 @@ import Foundation
 extension APIClient {
     /// Returns the replies to a call, one or two: what is stored at once, and then what the server says now.
     ///
-    ///     for try await reply in client.replies(to: .friends(of: me.id)) {
+    ///     for try await reply in client.replies(to: .friends) {
     ///         show(reply.value)
     ///     }
     ///

@@ -33,7 +33,7 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// Says that only the user who is signed in sees what the call changes. What is stored for the URL, and belongs to
     /// other sessions or to none, stays. A call that is not signed removes it for all users, as without this policy.
     ///
-    ///     try await client.run(.put("me", body: .json(profile)).cache(.onlyOwn))
+    ///     try await client.run(.put("me", body: .json(["name": name])).cache(.onlyOwn))
     public static let onlyOwn = CachePolicy(kind: .onlyOwn)
 
     /// Keeps a copy of the response for a start without a network, even if the server forbids to store it: for an app

@@ -1,7 +1,7 @@
 /// A sentence of ``ServiceError/localizedDescription``, as a key that an app can translate.
 ///
 /// Errand has each sentence in English and German. Apps in other languages translate the keys, which stay the same in
-/// later versions: see <doc:LocalizingErrors>.
+/// later versions: see <doc:HandlingErrors#Sentences-in-other-languages>.
 public struct ErrorSentence: Sendable, Hashable {
     /// The key, such as `timedOut.attempt` or `advice.tryAgainInSeconds`.
     public var key: String { name.rawValue }

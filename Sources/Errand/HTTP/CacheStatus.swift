@@ -1,6 +1,6 @@
 /// How the cache of a client took part in a response.
 ///
-///     let reply = try await client.reply(to: .friends(of: me.id))
+///     let reply = try await client.reply(to: .friends)
 ///     if let cache = reply.cache { print(cache) }  // hit, 12 s old
 public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// What the cache did.

@@ -7,8 +7,7 @@
 /// send was not stopped.
 ///
 /// Two methods are enough. A transport that queues requests or shares connections does better with ``features``, and a
-/// transport that passes requests on to another one passes on these as well; see
-/// <doc:Transports#A-transport-of-your-own>.
+/// transport that passes requests on to another one passes on these as well. The article below shows both.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse

@@ -10,9 +10,12 @@ struct PageCheck {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private static var pages: [String] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Docs.docc").path)
-        let articles = (names ?? []).filter { $0.hasSuffix(".md") && !PageNames.excluded.contains($0) }
-        return ["README.md"] + articles.sorted().map { "Docs.docc/\($0)" }
+        let articles = ["Docs.docc", "Docs.docc/Types"].flatMap { folder in
+            let names = try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+            return (names ?? []).filter { $0.hasSuffix(".md") && !PageNames.excluded.contains($0) }.sorted()
+                .map { "\(folder)/\($0)" }
+        }
+        return ["README.md"] + articles
     }
 
     private static func read(_ file: String) throws -> String {
@@ -37,12 +40,13 @@ struct PageCheck {
         #expect(errors.isEmpty, "\(errors)")
     }
 
-    @Test("pages are found, and each entry of the list is about one of them")
+    @Test("pages are found, each entry of the list is about one of them, and none has more than ten names")
     func list() throws {
         let names = Set(Self.pages.map { $0.split(separator: "/").last.map(String.init) ?? $0 })
         #expect(names.count > 25)
         #expect(names.isSuperset(of: PageNames.pages.keys))
         #expect(names.isSuperset(of: PageNames.pages.values.flatMap(\.pages)))
+        #expect(PageNames.pages.allSatisfy { $0.value.names.split(separator: "\n").count <= 10 })
     }
 
     @Test("a name that a page does not have is found", .enabled(if: Compiler.program != nil))

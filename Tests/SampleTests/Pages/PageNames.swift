@@ -17,9 +17,16 @@ struct PageNames {
     static let everywhere = PageNames(
         """
         client: APIClient
+        id: Int
+        key: String
         login: APIClient
-        tokens: TokenStore
+        name: String
         network: ScriptedTransport
+        oauth: OAuth
+        password: String
+        secret: String
+        text: String
+        tokens: TokenStore
         @Sendable func show(_ items: Any?...) {}
         """)
 
@@ -30,71 +37,27 @@ struct PageNames {
         "Authentication.md": PageNames(
             """
             access: String
-            device: Int
             expiry: Date
-            key: String
             limiter: RateLimiter
-            name: String
-            oauth: OAuth
-            password: String
             refresh: String
-            secret: String
             token: Token
             user: User
-            func showSignIn(_ text: String) {}
             """),
         "Caching.md": PageNames(
             """
             cache: HTTPCache
-            friends: Endpoint<[User]>
-            me: User
-            profile: JSONValue
-            query: UserQuery
-            signedURL: String
-            struct UserQuery: Encodable, Sendable { var name: String }
             """),
         "CancellationAndTime.md": PageNames(
             """
             feed: APIClient
-            id: Int
             me: User
-            text: String
             users: APIClient
             extension Endpoint where Response == [User] { static func users(named: String) -> Self { given() } }
             """),
         "ComingFromElsewhere.md": PageNames(
             of: ["Authentication.md"],
             """
-            id: Int
             latest: LatestOnly
-            text: String
-            """),
-        "Cookbook.md": PageNames(
-            of: ["Authentication.md", "ReadingLists.md", "Testing.md"],
-            """
-            access: String
-            browser: SystemBrowser
-            byNumber: Paging<FilmPage>
-            events: AsyncStream<ClientEvent>
-            friends: [User]
-            headers: HTTPHeaders
-            id: Int
-            isTrial: Bool
-            key: String
-            latest: LatestOnly
-            name: String
-            now: Instant
-            oauth: OAuth
-            password: String
-            path: String
-            paths: [String]
-            png: Data
-            text: String
-            token: String
-            var films: [Film]
-            var more: PagePosition?
-            func advice(on error: ServiceError) -> String? { given() }
-            func mark(_ field: String, _ text: String) {}
             """),
         "Concurrency.md": PageNames(
             """
@@ -103,6 +66,19 @@ struct PageNames {
             total: Int
             @Sendable func visit(_ id: Int) async {}
             """),
+        "Cookbook.md": PageNames(
+            of: ["Authentication.md", "ReadingLists.md", "Testing.md"],
+            """
+            access: String
+            friends: [User]
+            isTrial: Bool
+            now: Instant
+            path: String
+            paths: [String]
+            png: Data
+            token: String
+            var films: [Film]
+            """),
         "Cookies.md": PageNames(
             """
             jar: CookieJar
@@ -110,9 +86,6 @@ struct PageNames {
         "CreatingRequests.md": PageNames(
             """
             age: Int
-            id: Int
-            key: String
-            name: String
             page: Int
             """),
         "DownloadingFiles.md": PageNames(
@@ -122,7 +95,6 @@ struct PageNames {
         "EncodingAndDecoding.md": PageNames(
             """
             data: Data
-            id: Int
             kept: [User]
             tag: String
             value: JSONValue
@@ -133,9 +105,6 @@ struct PageNames {
             """),
         "Fleet.md": PageNames(
             """
-            oauth: OAuth
-            password: String
-            secret: String
             store: any FleetStore
             func MyFleetStore(_ address: String) -> any FleetStore { given() }
             """),
@@ -150,6 +119,10 @@ struct PageNames {
             isVerbose: Bool
             place: String
             """),
+        "LoopbackServer.md": PageNames(
+            """
+            server: LoopbackServer
+            """),
         "OnAServer.md": PageNames(
             of: ["Authentication.md"],
             """
@@ -161,24 +134,12 @@ struct PageNames {
             me: User
             func show(message: String) {}
             """),
-        "RateLimiting.md": PageNames(
-            """
-            name: String
-            """),
         "ReadingLists.md": PageNames(
             """
             byNumber: Paging<FilmPage>
-            id: Int
             reply: Reply<[User]>
             var more: PagePosition?
             var saved: PagePosition
-            """),
-        "ReceivingEvents.md": PageNames(
-            """
-            var isLive: Bool
-            var messages: [Message]
-            var problem: String?
-            struct Message: Decodable, Sendable { var text: String }
             """),
         "SendingFiles.md": PageNames(
             """
@@ -189,6 +150,12 @@ struct PageNames {
             thumbnail: Data
             struct Export: Sendable { var rows: HTTPBody.Chunks { given() } }
             struct Place: Encodable, Sendable { var name: String; var latitude: Double }
+            """),
+        "Sessions.md": PageNames(
+            of: ["Authentication.md"],
+            """
+            device: Int
+            func showSignIn(_ text: String) {}
             """),
         "SharingLimits.md": PageNames(
             """
@@ -201,12 +168,14 @@ struct PageNames {
             archive: Data
             clock: TestClock
             browser: SystemBrowser
-            oauth: OAuth
             rejection: Rejection
-            secret: String
             token: Token
             func AppBrowser(redirectURI: String) -> SystemBrowser { given() }
-            func showSession(_ address: String, _ scheme: String) async throws -> String { given() }
+            """),
+        "StreamsAndEvents.md": PageNames(
+            """
+            var isLive: Bool
+            var messages: [Message]
             """),
         "Testing.md": PageNames(
             of: ["Authentication.md"],
@@ -216,12 +185,12 @@ struct PageNames {
             shop: Shop
             actor Shop { var orders: [String] { given() } }
             struct FriendList { var client: APIClient; func names(of id: Int) async throws -> [String] { given() } }
-            func MyTransport() -> any Transport { given() }
             """),
-        "Transports.md": PageNames(
+        "Transport.md": PageNames(
             """
             server: String
             transport: CurlTransport
+            func MyTransport() -> any Transport { given() }
             func show(_ count: Int, of total: Int?) {}
             """),
     ]

@@ -9,6 +9,8 @@ struct PageProgram {
     private static let imports = [
         "Errand", "ErrandFleet", "ErrandTesting", "Foundation", "Observation", "Testing",
     ]
+    /// Modules for whose samples there is a test of its own, because they are no part of this package.
+    private static let foreign = ["Hummingbird", "Logging", "Metrics", "ServiceLifecycle", "Tracing", "Vapor"]
 
     /// A block of Swift with its indentation and without its imports.
     private struct Block {
@@ -41,9 +43,17 @@ struct PageProgram {
                 : ["func sample\(line)() async throws {"] + located + ["}"]
         }
 
-        /// Whether tests can compile it: it is no manifest, and needs no SwiftUI.
+        /// Whether this program can compile it: it is no manifest, and needs neither SwiftUI nor foreign modules.
         var isCompiled: Bool {
-            lines.first?.hasPrefix("// swift-tools-version") == false && !lines.contains { $0.contains(": View {") }
+            lines.first?.hasPrefix("// swift-tools-version") == false
+                && !lines.contains { line in
+                    line.contains(": View {") || PageProgram.foreign.contains { line == "import \($0)" }
+                }
+        }
+
+        /// An import leaves an empty line, so that the numbers stay right.
+        mutating func removeImports() {
+            lines = lines.map { $0.hasPrefix("import ") || $0.hasPrefix("@testable ") ? "" : $0 }
         }
     }
 
@@ -91,12 +101,13 @@ struct PageProgram {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if open == nil, line == "```swift" {
                 open = Block(file: file, line: index + 2)
-            } else if line == "```", let block = open {
-                if block.isCompiled { blocks.append(block) }
+            } else if line == "```", var block = open {
+                let isCompiled = block.isCompiled
+                block.removeImports()
+                if isCompiled { blocks.append(block) }
                 open = nil
             } else {
-                // An import leaves an empty line, so that the numbers stay right.
-                open?.lines.append(line.hasPrefix("import ") || line.hasPrefix("@testable ") ? "" : String(line))
+                open?.lines.append(String(line))
             }
         }
         return blocks
