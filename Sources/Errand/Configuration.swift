@@ -55,7 +55,7 @@ public struct Configuration: Sendable {
     public var longestServerPause: Duration = .seconds(3600)
     /// The policy for retries; ``RetryPolicy/standard``, up to three attempts, by default.
     public var retry: RetryPolicy = .standard
-    /// The redirects that calls follow; ``RedirectPolicy/all``, up to 10 of a call, by default.
+    /// The redirects that calls follow; ``RedirectPolicy/all``, up to 10 of an attempt, by default.
     public var redirects: RedirectPolicy = .all
     /// The cache of the responses; `nil`, no cache, by default. You can share it with other clients.
     public var cache: HTTPCache?

@@ -135,13 +135,14 @@ extension ResponseDecoder where Self == FastJSONDecoder {
 }
 
 extension RequestEncoder where Self == JSONEncoder {
-    /// Creates a JSON encoder.
+    /// Creates a JSON encoder that sorts the keys, so that equal values have equal bodies.
     ///
     ///     $0.encoder = .json(keys: .snakeCase, dates: .iso8601)
     public static func json(
         keys: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys, dates: JSONDates = .iso8601
     ) -> JSONEncoder {
         let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
         encoder.keyEncodingStrategy = keys
         encoder.dateEncodingStrategy = dates.encoding
         return encoder

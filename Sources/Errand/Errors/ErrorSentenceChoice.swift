@@ -5,15 +5,16 @@ extension ServiceError {
     /// The server's own message for the user, as the server wrote it; `nil` if there is none. ``localizedDescription``
     /// prefers it.
     ///
-    /// It is the message of a 4xx. That of a failed server, of a redirect or of a session that ended is for developers,
-    /// and so is an identifier: a message without a space, such as `invalid_grant`, unless its letters are those of
-    /// another script, which may need no spaces. ``Rejection/message`` has them all.
+    /// It is the message of a 4xx, or of GraphQL's errors. That of a failed server, of a redirect or of a session that
+    /// ended is for developers, and so is an identifier: a message without a space, such as `invalid_grant`, unless its
+    /// letters are those of another script, which may need no spaces. ``Rejection/message`` has them all.
     public var serverMessage: String? {
         let message: String? =
             switch self {
             case .rejected(let rejection) where !(300..<400).contains(rejection.status) && rejection.status < 500:
                 rejection.message
-            case .rateLimited(let limited): limited.message
+            // Without a status it is the client's own limit, whose message is for developers.
+            case .rateLimited(let limited) where limited.status != nil: limited.message
             default: nil
             }
         return message.flatMap { $0.isIdentifier ? nil : $0.printable }

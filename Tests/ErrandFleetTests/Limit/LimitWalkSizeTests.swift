@@ -37,11 +37,23 @@ import Testing
         try await walk.run(seconds: isLong ? 5400 : LongRun.isWanted ? 50 : 22)
         _ = walk.takeServed()
         let periods = isLong ? 2 : 10
-        try await walk.run(seconds: Double(seconds * periods))
+        for _ in 0..<periods * 10 {
+            try await walk.run(seconds: Double(seconds) / 10)
+            // No permit lies idle but those that the first call of a node collects, and none is without a node.
+            for machine in walk.machines.indices {
+                let now = walk.clock(of: machine)
+                let (permits, cost) = walk.processes[walk.machines[machine].process].idle(at: now)
+                #expect(permits < cost)
+            }
+            let record = try #require(walk.limitRecord)
+            #expect(record.free + record.aside <= 100_000 / 100)
+        }
         let served = walk.takeServed()
         let even = 100_000 * periods / 8
         #expect(served.allSatisfy { $0 >= even / 2 }, "\(even) would be even: \(served)")
-        #expect(Double(served.reduce(0, +)) >= Double(even * 8) * 0.9)
+        // What is used depends on how long the calls collect, and on when: with a period that is long beside the walk,
+        // 86 to 95 % with three seeds.
+        #expect(Double(served.reduce(0, +)) >= Double(even * 8) * (isLong ? 0.8 : 0.9))
         let record = try #require(walk.limitRecord)
         #expect(try record.encoded().count < 500)
         #expect(record.nodes.count <= 8)

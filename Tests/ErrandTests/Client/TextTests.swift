@@ -130,6 +130,13 @@ struct TextTests {
         #expect(failure.path == "releaseDate" && failure.found.contains("ISO 8601"))
     }
 
+    @Test("equal values have equal bodies")
+    func sorted() throws {
+        let encoder: JSONEncoder = .json()
+        let bodies = try (0..<20).map { _ in try encoder.encode(["b": 1, "a": 2, "c": 3, "d": 4]) }
+        #expect(bodies.allSatisfy { $0 == Data(#"{"a":2,"b":1,"c":3,"d":4}"#.utf8) })
+    }
+
     @Test("numbers of seconds and milliseconds are dates too, and an encoder writes what a decoder reads")
     func numbers() async throws {
         let film = Film(releaseDate: Date(timeIntervalSince1970: 1_795_343_400))

@@ -171,7 +171,8 @@ struct ErrorSentenceTests {
         let redirected = ServiceError.rejected(Rejection(status: 307, message: message))
         let failed = ServiceError.serverFailure(Rejection(status: 500, message: message))
         let empty = ServiceError.rejected(Rejection(status: 422, message: ""))
-        for error in [ended, redirected, failed, empty] {
+        let ownLimit = ServiceError.rateLimited(RateLimited(retryAfter: .seconds(7), message: message))
+        for error in [ended, redirected, failed, empty, ownLimit] {
             #expect(error.serverMessage == nil && !error.localizedDescription.contains("name"))
         }
     }

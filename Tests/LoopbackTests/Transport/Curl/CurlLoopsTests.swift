@@ -50,7 +50,10 @@ import Testing
         for task in tasks { await #expect(throws: ServiceError.cancelled) { try await task.value } }
     }
 
-    @Test("L1: calls in turn have one loop", arguments: [1, 2, 4])
+    @Test(
+        "L1: calls in turn have one loop",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing),
+        arguments: [1, 2, 4])
     func inTurn(loops: Int) async throws {
         let transport = transport(loops: loops)
         let client = client(transport)
@@ -71,7 +74,9 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test("L1, L4: hundreds of tasks make thousands of calls, on hardly more connections than with one loop")
+    @Test(
+        "L1, L4: hundreds of tasks make thousands of calls, on hardly more connections than with one loop",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing))
     func storm() async throws {
         let transport = transport(loops: 2)
         try await storm(on: transport, executor: { _ in nil })
@@ -79,7 +84,10 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test("L1, L8: hundreds of tasks make thousands of calls, on the loops and elsewhere", arguments: [1, 2, 4])
+    @Test(
+        "L1, L8: hundreds of tasks make thousands of calls, on the loops and elsewhere",
+        .enabled(if: InstalledLibrary.announcesRequests, InstalledLibrary.announcesNothing),
+        arguments: [1, 2, 4])
     func stormOnExecutor(loops: Int) async throws {
         let transport = transport(loops: loops)
         try await storm(on: transport, executor: { $0 % 2 == 0 ? nil : transport.executor })

@@ -253,11 +253,12 @@ struct CurlTLSTests {
         let scratch = try Scratch()
         let looking = try await scratch.preloading(
             """
+            #include <fcntl.h>
             #include <stdio.h>
             #include <unistd.h>
             int access(const char *path, int mode) {
                 printf("looked\\n");
-                return 0;
+                return faccessat(AT_FDCWD, path, mode, 0);
             }
             """)
         let encrypted = try await TLSServer(authority.issue())
@@ -268,8 +269,10 @@ struct CurlTLSTests {
             "TransportProbe", ["series", url, url, url], environment: looking)
         let (lines, status) = try await probe.end()
         #expect(status == 0 && lines.filter { $0 != "looked" }.count == 3, "\(lines)")
-        // Once for the process, when the library is opened, and once for the transport.
-        #expect(lines.count { $0 == "looked" } <= (isEncrypted ? 2 : 1), "\(lines)")
+        // Once for the process, when the library is opened, and once for the transport. A libcurl that was built for
+        // another system may look in its own two places, and in each of the five usual ones.
+        let once = InstalledLibrary.isSystems ? 1 : 7
+        #expect(lines.count { $0 == "looked" } <= once + (isEncrypted ? 1 : 0), "\(lines)")
     }
 
     @Test(
