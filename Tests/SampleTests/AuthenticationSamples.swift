@@ -44,9 +44,10 @@ struct AuthenticationSamples {
         for await event in tokens.events {
             switch event {
             case .expired(let expiry): showSignIn(ServiceError.sessionExpired(expiry).localizedDescription)
+            case .signedOut: showSignIn("You have signed out.")
             case .notSaved(let problem):
                 print("The session may not survive this process: \(problem)")
-            default: break  // signed in, refreshed, or signed out
+            default: break  // signed in, refreshed, or not revoked
             }
         }
     }

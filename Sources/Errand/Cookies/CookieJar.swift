@@ -20,8 +20,8 @@ import Synchronization
 ///   `co.uk` or `github.io`.
 /// - A cookie that a signed call has brought or carried belongs to its session, and is removed when the session ends.
 ///   Calls that are not signed carry only the cookies of no session.
-/// - The jar keeps 50 cookies of a host and 3,000 in all, each of at most 4 KiB and for at most 400 days. Those that
-///   were set longest ago go first. A cookie without an expiry is kept until the program ends.
+/// - The jar keeps 50 cookies of a domain for each session, and 3,000 in all, each of at most 4 KiB and for at most 400
+///   days. Those that were set longest ago go first. A cookie without an expiry is kept until the program ends.
 ///
 /// Several clients may share a jar, whether of one site or of several: each sends only the cookies of its own site. No
 /// description shows the value of a cookie. <doc:Cookies> has examples.

@@ -13,8 +13,8 @@ import Foundation
 ///
 /// A call is bound to the session that is current when it begins: it is never sent with the token of another user, and
 /// it ends with its session. A refresh belongs to the store and not to the call that found the token expired: it
-/// continues when a caller leaves, and its result is saved before any call uses it. Only if saving takes longer than
-/// the `refreshTimeout`, because the disk does not respond, calls use it unsaved. A call made inside the `refresh`
+/// continues when a caller leaves, and its result is saved before any call uses it. Only if saving fails, or takes
+/// longer than the `refreshTimeout`, calls use it unsaved, and `events` reports that. A call made inside the `refresh`
 /// closure is not signed by this store and goes to the front of its limiter's queue, so a refresh waits neither for
 /// itself nor for the calls that wait for it.
 ///
@@ -70,8 +70,9 @@ public actor TokenStore {
     ///   - refresh: Returns a new token. The session ends if it throws `.sessionExpired` or `.signInRequired`, or a
     ///     `.rejected` that says so: with the status 401 and no temporary code (such as `slow_down`), or with one of
     ///     the OAuth codes `invalid_grant`, `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does
-    ///     not end because of `invalid_client`, `unauthorized_client` or a 400 without a code. Any other error keeps
-    ///     the session: the waiting calls fail with it, and the next call refreshes again after a delay.
+    ///     not end because of `invalid_client`, `unauthorized_client` or a 400 without a code, except after three empty
+    ///     ones in a row. Any other error keeps the session: the waiting calls fail with it, and the next call
+    ///     refreshes again after a delay.
     ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that no one else
     ///     can use it; nothing by default. It runs beside the sign-out, for no longer than the `refreshTimeout`; if it
     ///     fails, `events` reports that. Its calls are not signed by this store. A refresh that is under way finishes,

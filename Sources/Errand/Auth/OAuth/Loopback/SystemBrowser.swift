@@ -23,7 +23,7 @@ public struct SystemBrowser: Browser {
     /// How the address of the page is shown.
     ///
     /// It holds no secret of the app or of the user. But anyone who can read it while the sign-in waits, in the list of
-    /// processes for example, can finish the sign-in with their own account: see <doc:SigningIn>.
+    /// processes for example, can finish the sign-in with their own account: see ``OAuth``.
     public typealias Show = @Sendable (_ address: String) -> Void
 
     var limits = ReceiverLimits()
