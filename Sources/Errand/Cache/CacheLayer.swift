@@ -88,7 +88,7 @@ struct CacheLayer: Layer {
         case _ where inquiry.prefersNetwork: return "the network first, then what is stored, \(age)"
         case .serve: return "hit, \(age)"
         case .serveStale(_, _, let isRefreshing):
-            return "stale, \(age)" + (isRefreshing ? "; it would be refreshed beside" : "")
+            return "stale, \(age)" + (isRefreshing && Self.canRefresh(request) ? "; it would be refreshed beside" : "")
         case .revalidate: return "stored, \(age); the server is asked whether that is current"
         case .fetch: return "stored, \(age), and not used; it is sent"
         case .refuse: return "stored, \(age), and not used; nothing would be sent"

@@ -6,6 +6,9 @@ import Foundation
 
 /// What the cache serves before the server has answered, and what it has sent beside the call then.
 extension CacheLayer {
+    /// Whether the request may be sent beside a call: a POST, even one that only reads, is sent by calls alone.
+    static func canRefresh(_ request: HTTPRequest) -> Bool { request.method == .get || request.method == .query }
+
     /// Has a stale response confirmed or replaced, in a transmission without a call. Nothing begins while another
     /// refresh of the same place is under way (K12), unless it is needed all the same. Returns the transmission; `nil`
     /// if none has begun.
@@ -14,7 +17,7 @@ extension CacheLayer {
         _ request: HTTPRequest, _ context: CallContext, _ finding: Finding, after pause: Duration = .zero,
         isNeeded: Bool = false, then ended: @escaping BackgroundSends.Ended = { _ in }
     ) -> Transmission? {
-        guard request.method == .get || request.method == .query else { return nil }
+        guard Self.canRefresh(request) else { return nil }
         let isOnly = cache.beginRefresh(of: finding.key)
         guard isOnly || isNeeded else { return nil }
         var send = BackgroundSend(request, like: context)
@@ -77,7 +80,7 @@ extension CacheLayer {
     ) async throws(ServiceError) -> HTTPResponse? {
         let (transmission, time) = (context.transmission, context.time)
         guard let limit = context.rules.cache.networkFirst, let stored = finding.usable,
-            request.method == .get || request.method == .query,
+            Self.canRefresh(request),
             ageIfUsable(stored, finding, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()

@@ -16,7 +16,7 @@ public import Foundation
 /// breaks percent-encoded. Values are sent as they are.
 ///
 /// Files are read while they are sent, in pieces, so a form takes little memory however large its files are. They have
-/// to stay as they are until the call has ended: if one of them changes before, the call fails, and the server does
+/// to stay as they are until they have been sent: if one of them changes before, the call fails, and the server does
 /// not receive a complete form.
 public struct MultipartForm: Sendable {
     package struct Part: Sendable {

@@ -90,8 +90,8 @@ public struct RequestBody: Sendable {
     ///     try await client.run(.put("backup", body: .file("backup.tar")))
     ///
     /// If the file cannot be read, the call fails with `.invalidRequest` before anything is sent. The file has to stay
-    /// as it is until the call has ended; if it changes before, the call fails with `.transport` of the kind
-    /// `.file`, and the server does not receive a complete body.
+    /// as it is until it has been sent; if it changes before, the call fails with `.transport` of the kind `.file`, and
+    /// the server does not receive a complete body.
     public static func file(_ path: String, contentType: String? = nil) -> RequestBody {
         RequestBody(content: .file(.path(path), contentType: contentType))
     }

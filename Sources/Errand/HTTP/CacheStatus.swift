@@ -5,7 +5,7 @@
 public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// What the cache did.
     @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-        /// The response was stored and fresh. Nothing was sent.
+        /// The response was stored and fresh. Nothing was sent, except with ``CachePolicy/networkFirst(within:)``.
         case hit
         /// The response was stored, and the server has confirmed that it is still current.
         case revalidated

@@ -327,6 +327,13 @@ import Testing
         await clock.advance(by: .seconds(10))
         #expect(outlook(endpoint) == "stored, 25 s old; the server is asked whether that is current")
         #expect(network.sent.count == 1 && cache.statistics.hits == 0)
+        network.on(.post, "/find", .json("[1]", headers: ["Cache-Control": "max-age=10"]))
+        let search = Endpoint<[Int]>.post("find").cache(key: "1").cache(.staleUpTo(.seconds(60)))
+        _ = try await client.run(search)
+        await clock.advance(by: .seconds(15))
+        #expect(outlook(search) == "stale, 15 s old")
+        _ = try await client.run(search)
+        #expect(network.sent.count == 2)
         #expect(!testClient(network, clock).explain(endpoint).contains("cache:"))
     }
 
