@@ -28,6 +28,7 @@ final class NamingTransport: Transport {
     var features: TransportFeatures { inner.features }
     var identity: String? { inner.identity }
     var warning: String? { inner.warning }
+    var executor: (any TaskExecutor)? { inner.executor }
 }
 #endif
 

@@ -12,8 +12,8 @@ import Foundation
 ///
 /// A server at one of the hosts is trusted if it has the key of that certificate, and no other: who has signed it, and
 /// for how long, does not matter. With libcurl, the certificate has to have the name of the host. Other hosts are
-/// verified as ever. The client reports a warning for as long as the setting is there, as
-/// ``ClientEvent/Kind/warned(_:)``, once per process.
+/// verified as ever. The first client that has the setting and a listener reports a warning, once per process, as
+/// ``ClientEvent/Kind/warned(_:)``.
 public struct DevelopmentCertificate: Sendable, Hashable {
     private enum Source: Sendable, Hashable {
         case file(String)
