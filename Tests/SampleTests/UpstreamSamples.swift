@@ -56,10 +56,9 @@ private struct Page {
     func friendsOrNone(of id: User.ID) async throws(ServiceError) -> [User] {
         do throws(ServiceError) {
             return try await client.run(.friends(of: id).deadline(.milliseconds(800)))
-        } catch  where error.isTransient {
-            return []
         } catch {
-            throw error
+            guard error.isTransient else { throw error }
+            return []
         }
     }
 }
