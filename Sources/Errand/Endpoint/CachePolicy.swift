@@ -54,8 +54,8 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     /// Accepts a response that has expired no longer than this ago. It is used at once, and refreshed beside the call.
     public static func staleUpTo(_ limit: Duration) -> CachePolicy { CachePolicy(kind: .staleUpTo(limit)) }
 
-    /// Takes a response with a status of 2xx as fresh for this long if the server gives no lifetime. That holds for this
-    /// call alone: another one takes what is stored as fresh for as long as it says itself.
+    /// Takes a 2xx response as fresh for this long if the server gives no lifetime. That holds for this call alone:
+    /// another one takes what is stored as fresh for as long as it says itself.
     public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
 
     /// Asks the server, and uses what is stored if the server fails or does not respond within this time: however old
