@@ -50,10 +50,10 @@ private func kept(_ persistence: some TokenPersistence) -> some TokenPersistence
 #if canImport(AuthenticationServices)
 import AuthenticationServices
 
-private func signedIn(_ oauth: OAuth, _ tokens: TokenStore) async throws {
+private func signedIn(_ oauth: OAuth) async throws -> Token {
     let browser = AppBrowser(redirectURI: "com.example.app:/signed-in")
     let token = try await oauth.signIn(scopes: ["read"], using: browser)
-    await tokens.signIn(token)
+    return token
 }
 
 private func associated() {

@@ -106,10 +106,10 @@ struct AuthenticationSamples {
 
     @Test("an endpoint says whether it is signed")
     func endpoints() {
-        let login: Endpoint<User> = .signUp("Ann")  // .authentication(.none): never signed
+        let signUp: Endpoint<User> = .signUp("Ann")  // .authentication(.none): never signed
         // Signed if a user is signed in:
         let feed: Endpoint<[User]> = .friends.authentication(.optional)
-        #expect(login.options.authentication == CallOptions.Authentication.none)
+        #expect(signUp.options.authentication == CallOptions.Authentication.none)
         #expect(feed.options.authentication == .optional)
     }
 }

@@ -59,11 +59,6 @@ private func change(_ client: APIClient, _ name: String) async throws {
     try await client.run(.put("me", body: .json(["name": name])).cache(.onlyOwn))
 }
 
-private func look(_ cache: HTTPCache) async {
-    cache.trimMemory()
-    for entry in await cache.entries { print(entry.url ?? "on disk", entry.bytes) }
-}
-
 /// Not run: it would send.
 private func sharing() async throws -> ([User], [User]) {
     let client = APIClient("https://api.example.com") {
@@ -115,23 +110,11 @@ struct CachingSamples {
         #expect(try await client.reply(to: tagged).cache?.kind == .miss)
     }
 
-    @Test("a name for signed URLs")
-    func names() async throws {
-        network.onAny { ScriptedReply.status(200, headers: ["Cache-Control": "max-age=60"], body: "x") }
-        for signature in ["a", "b"] {
-            let signedURL = "https://api.test/pictures/7?signature=\(signature)"
-            let picture = Endpoint<Data>.get(url: signedURL).cache(key: "picture 7")
-            #expect(try await client.run(picture) == Data("x".utf8))
-        }
-    }
-
-    @Test("headers that are the same in each request")
-    func constants() {
+    @Test("another origin that takes the same credentials")
+    func trusted() {
         let client = APIClient("https://api.example.com") {
-            $0.constantHeaders = ["X-Device"]
-            $0.anonymousHeaders = ["X-Attempt-Id"]
             $0.trustedOrigins = ["https://uploads.example.com"]
         }
-        #expect(client.configuration.constantHeaders == ["X-Device"])
+        #expect(client.configuration.trustedOrigins == ["https://uploads.example.com"])
     }
 }

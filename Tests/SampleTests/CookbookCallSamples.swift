@@ -132,6 +132,7 @@ struct CookbookCallSamples {
         let uploads = Uploads(client: testClient(network))
         uploads.start("remember")
         await network.sent(atLeast: 1)
+        #expect(network.sent.first?.body == Data(#"{"text":"remember"}"#.utf8))
     }
 
     @Test("an alarm of one's own fires, or is taken back")

@@ -30,10 +30,6 @@ extension ServerEnvironment {
     static let trial = ServerEnvironment(name: "trial", baseURL: "https://trial.example.com")
 }
 
-private struct NewUser: Encodable {
-    var name: String
-}
-
 func accepts(_ body: Data, header: String, secret: SigningSecret) -> Bool {
     // X-Hub-Signature-256: sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17
     header.hasPrefix("sha256=") && secret.accepts(String(header.dropFirst(7)), of: body)
@@ -165,14 +161,6 @@ struct CookbookRequestSamples {
         let profile: Profile = try await client.run(.get("users/\(id)/profile"))
         let friends: [User] = try await client.run(.get(url: profile.friendsURL))
         #expect(friends.map(\.name) == ["Ann"])
-    }
-
-    @Test("an enumeration in a path and in a query")
-    func enumerations() async throws {
-        network.on(.get, "/lists/newest?then=oldest", .json("[]"))
-        let client = testClient(network)
-        let list: [User] = try await client.run(.get("lists/\(Order.newest)", query: ["then": Order.oldest]))
-        #expect(list.isEmpty)
     }
 
     @Test("an environment is chosen", arguments: [true, false])

@@ -86,6 +86,13 @@ private enum OwnRoute {
     }
 }
 
+private func logBeside(_ client: APIClient) {
+    let events = client.diagnostics  // before the first call, so that no event is lost
+    Task {
+        for await event in events { print(LogFormatter().line(for: event)) }
+    }
+}
+
 private func log(_ client: APIClient) async {
     let formatter = LogFormatter()
     for await event in client.diagnostics { print(formatter.line(for: event)) }

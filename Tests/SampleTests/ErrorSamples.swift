@@ -54,6 +54,15 @@ private struct FriendsOrNone {
     }
 }
 
+private func showFailures(of client: APIClient, _ show: @escaping @Sendable (String?) -> Void) {
+    let events = client.diagnostics  // before the first call, because an event without a listener is not kept
+    Task {
+        for await event in events {
+            if let error = event.failure { show(advice(on: error)) }
+        }
+    }
+}
+
 @Suite("Errors")
 struct ErrorSamples {
     @Test("a language of the app's own, and the advice")
@@ -174,15 +183,11 @@ struct ErrorSamples {
         network.on(.get, "/friends") { .status(404) }
         let clock = TestClock()
         let client = testClient(network, clock)
-        let events = client.diagnostics
+        let (texts, text) = AsyncStream.makeStream(of: String.self)
+        showFailures(of: client) { if let shown = $0 { text.yield(shown) } }
         _ = try? await client.run(.friends)
-        await client.shutdown()
-        var shown: [String] = []
-        func show(_ text: String?) { shown += text.map { [$0] } ?? [] }
-        for await event in events {
-            if let error = event.failure { show(advice(on: error)) }
-        }
-        #expect(shown == [ServiceError.rejected(Rejection(status: 404)).localizedDescription])
+        let shown = await texts.first { _ in true }
+        #expect(shown == ServiceError.rejected(Rejection(status: 404)).localizedDescription)
     }
 
     @Test("names of one's own are secret")

@@ -29,26 +29,6 @@ struct Metrics: Middleware {
     }
 }
 
-struct Hedge: Middleware {
-    var delay: Duration
-
-    func intercept(
-        _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
-    ) async throws -> HTTPResponse {
-        guard request.method == .get else { return try await next(request, context) }
-        return try await withThrowingTaskGroup(of: HTTPResponse.self) { sends in
-            defer { sends.cancelAll() }
-            sends.addTask { try await next(request, context) }
-            sends.addTask {
-                try await context.time.sleep(for: delay)
-                return try await next(request, context)
-            }
-            guard let first = try await sends.next() else { throw CancellationError() }
-            return first
-        }
-    }
-}
-
 @Suite("Middleware")
 struct MiddlewareSamples {
     private let network = scripted()
@@ -72,15 +52,6 @@ struct MiddlewareSamples {
         network.on(.get, "/friends", .json("[]"))
         try await testClient(network) { $0.attemptMiddlewares = [APIKey(key: "k")] }.run(.friends)
         #expect(network.sent.first?.request.headers["X-API-Key"] == "k")
-    }
-
-    @Test("a second request is sent beside a slow first one")
-    func hedge() async throws {
-        network.on(.get, "/friends", .silence, .json("[]"))
-        let clock = TestClock()
-        let client = testClient(network, clock) { $0.callMiddlewares = [Hedge(delay: .seconds(1))] }
-        try await clock.run { try await client.run(.friends) }
-        #expect(clock.elapsed == .seconds(1))
     }
 
     @Test("calls and sends are measured")

@@ -28,8 +28,11 @@ struct SampleCheck {
 
     private func check(_ samples: [Sample]) throws {
         #expect(samples.count > 5, "the documentation has hardly any samples; are they still found?")
-        let folders = ["Tests/SampleTests", "Tests/ServerStubs"]
-        let compiled = try folders.flatMap { try Self.files(below: $0, ending: ".swift") }
+        let files =
+            try Self.files(below: "Tests/SampleTests", ending: ".swift")
+            + Self.files(below: "Tests/ServerStubs", ending: "Samples.swift")
+        let compiled =
+            try files
             .map { try Self.read($0).split(separator: "\n").map(String.init).filter(\.isCode).map(\.trimmed) }
         for sample in samples {
             #expect(compiled.contains { sample.occurs(in: $0) }, "not compiled by a test: \(sample)")

@@ -26,6 +26,18 @@ struct TestingSamples {
         #expect(network.sent.count == 1)
     }
 
+    @Test("a server that fails, and goes on failing when calls are repeated")
+    func failing() async throws {
+        let network = scripted()
+        let clock = TestClock()
+        network.on(.get, "/friends", .status(500).always)
+        let error = await #expect(throws: ServiceError.self) {
+            try await clock.run { try await testClient(network, clock).run(.friends) }
+        }
+        #expect(error?.status == 500)
+        #expect(network.sent.count == 3)
+    }
+
     @Test("a script with headers and a body")
     func expectations() async throws {
         let network = scripted()

@@ -136,7 +136,6 @@ struct WayOfACallSamples {
     @Test("what would be sent can be read")
     func explain() {
         let client = testClient(scripted())
-        print(client.explain(.friends(of: 7)))
         #expect(client.explain(.friends(of: 7)).contains("curl -X GET 'https://api.test/users/7/friends?sort=name'"))
     }
 

@@ -85,7 +85,9 @@ struct CacheLayer: Layer {
         let now = CacheMoment(of: time)
         let age = stored.freshness.age(at: now).map { "\(Int64(wholeSeconds: $0)) s old" } ?? "of unknown age"
         switch inquiry.decision(on: stored, at: now) {
-        case _ where inquiry.prefersNetwork: return "the network first, then what is stored, \(age)"
+        case _ where inquiry.prefersNetwork && Self.canRefresh(request):
+            return "the network first, then what is stored, \(age)"
+        case _ where inquiry.prefersNetwork: return "the network, or what is stored if the server fails, \(age)"
         case .serve: return "hit, \(age)"
         case .serveStale(_, _, let isRefreshing):
             return "stale, \(age)" + (isRefreshing && Self.canRefresh(request) ? "; it would be refreshed beside" : "")

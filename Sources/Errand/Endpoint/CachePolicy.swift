@@ -55,11 +55,12 @@ public struct CachePolicy: Sendable, Hashable, CustomStringConvertible {
     public static func staleUpTo(_ limit: Duration) -> CachePolicy { CachePolicy(kind: .staleUpTo(limit)) }
 
     /// Takes a 2xx response as fresh for this long if the server gives no lifetime. That holds for this call alone:
-    /// another one takes what is stored as fresh for as long as it says itself.
+    /// another one takes what is stored as fresh for as long as the response says.
     public static func `for`(_ lifetime: Duration) -> CachePolicy { CachePolicy(kind: .lifetime(lifetime)) }
 
     /// Asks the server, and uses what is stored if the server fails or does not respond within this time: however old
-    /// it is, unless the server requires it to be confirmed. Its late response is stored all the same.
+    /// it is, unless the server requires it to be confirmed. Its late response is stored all the same. A POST that is
+    /// stored under a key waits for the server without this limit.
     ///
     /// The response is stored for that, even if the server gives neither a lifetime nor a validator.
     public static func networkFirst(within limit: Duration) -> CachePolicy { CachePolicy(kind: .networkFirst(limit)) }

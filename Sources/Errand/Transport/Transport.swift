@@ -7,7 +7,8 @@
 /// send was not stopped.
 ///
 /// Two methods are enough. A transport that queues requests or shares connections does better with ``features``, and a
-/// transport that passes requests on to another one passes on these as well. The article below shows both.
+/// transport that passes requests on to another one passes on these as well. The documentation's page of this protocol
+/// shows both.
 public protocol Transport: Sendable {
     /// Sends the request and returns the response, whatever its status.
     func send(_ request: HTTPRequest, context: TransportContext) async throws -> HTTPResponse

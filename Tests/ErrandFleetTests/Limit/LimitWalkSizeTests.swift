@@ -39,7 +39,8 @@ import Testing
         let periods = isLong ? 2 : 10
         for _ in 0..<periods * 10 {
             try await walk.run(seconds: Double(seconds) / 10)
-            // No permit lies idle but those that the first call of a node collects, and none is without a node.
+            // No permit lies idle but those that the first call of a node collects, and at most one in a hundred has no
+            // node.
             for machine in walk.machines.indices {
                 let now = walk.clock(of: machine)
                 let (permits, cost) = walk.processes[walk.machines[machine].process].idle(at: now)

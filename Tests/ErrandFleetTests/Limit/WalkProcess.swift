@@ -59,10 +59,11 @@ struct WalkProcess {
     var owned: Int { phase == .dead ? 0 : limit.owned }
     var waiting: Int { limiter.line.count }
 
-    /// The permits that the process owns and could use now, while its first call waits for more of them.
+    /// The permits that the process owns and could use now, while its first call waits for more of them, and the cost
+    /// of that call.
     mutating func idle(at now: Instant) -> (permits: Int, cost: Int) {
-        var unused = 0
-        limiter.changeSource { source in unused = (source as? OwnedPermits)?.unused(at: now) ?? 0 }
+        var unused = Int.max
+        limiter.changeSource { source in unused = (source as? OwnedPermits)?.unused(at: now) ?? .max }
         return (unused, limiter.line.first?.cost ?? 0)
     }
 

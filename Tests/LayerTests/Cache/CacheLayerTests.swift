@@ -332,6 +332,8 @@ import Testing
         _ = try await client.run(search)
         await clock.advance(by: .seconds(15))
         #expect(outlook(search) == "stale, 15 s old")
+        let first = search.cache(.networkFirst(within: .seconds(1)))
+        #expect(outlook(first) == "the network, or what is stored if the server fails, 15 s old")
         _ = try await client.run(search)
         #expect(network.sent.count == 2)
         #expect(!testClient(network, clock).explain(endpoint).contains("cache:"))

@@ -110,7 +110,6 @@ struct PageNames {
             """),
         "HandlingErrors.md": PageNames(
             """
-            events: AsyncStream<ClientEvent>
             func mark(_ field: String, _ text: String) {}
             """),
         "InACommandLineTool.md": PageNames(
@@ -182,8 +181,6 @@ struct PageNames {
             """
             clock: TestClock
             server: LoopbackServer
-            shop: Shop
-            actor Shop { var orders: [String] { given() } }
             struct FriendList { var client: APIClient; func names(of id: Int) async throws -> [String] { given() } }
             """),
         "Transport.md": PageNames(

@@ -10,7 +10,7 @@ struct PageProgram {
         "Errand", "ErrandFleet", "ErrandTesting", "Foundation", "Observation", "Testing",
     ]
     /// Modules for whose samples there is a test of its own, because they are no part of this package.
-    private static let foreign = ["Hummingbird", "Logging", "Metrics", "ServiceLifecycle", "Tracing", "Vapor"]
+    private static let foreign = ["Hummingbird", "ServiceLifecycle", "Vapor"]
 
     /// A block of Swift with its indentation and without its imports.
     private struct Block {
@@ -51,7 +51,7 @@ struct PageProgram {
                 }
         }
 
-        /// An import leaves an empty line, so that the numbers stay right.
+        /// Replaces imports by empty lines, so that the numbers of lines stay right.
         mutating func removeImports() {
             lines = lines.map { $0.hasPrefix("import ") || $0.hasPrefix("@testable ") ? "" : $0 }
         }

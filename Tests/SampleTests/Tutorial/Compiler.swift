@@ -64,8 +64,8 @@ struct Compiler {
         return said.isEmpty ? "swiftc ended with \(status)" : String(decoding: said, as: UTF8.self)
     }
 
-    /// Returns the compiler's errors for a program that imports the library and modules, each of one file and
-    /// the modules before it; empty if all of them compile.
+    /// Returns the compiler's errors for a program that imports the library and modules, each a single file
+    /// that may import those before it; empty if all of them compile.
     func problems(of program: URL, importing imports: [URL]) async throws -> String {
         for file in imports {
             let name = file.deletingPathExtension().lastPathComponent
