@@ -256,9 +256,9 @@ public actor APIClient {
         await shutdown()
     }
 
-    /// Returns the rules of a call.
-    nonisolated func rules<Response>(for endpoint: Endpoint<Response>) -> BoxedRules {
-        endpoint.hasOptions ? BoxedRules(configuration.rules(for: endpoint.options)) : standardRules
+    /// Returns the rules of a call with those options; `nil` for none.
+    nonisolated func rules(for options: CallOptions?) -> BoxedRules {
+        options.map { BoxedRules(configuration.rules(for: $0)) } ?? standardRules
     }
 
     deinit {
@@ -278,7 +278,7 @@ extension APIClient {
     @concurrent
     public nonisolated func removeCached<Response>(_ endpoint: Endpoint<Response>) async {
         guard let cache = configuration.cache, endpoint.body?.isInMemory ?? true else { return }
-        let rules = rules(for: endpoint).rules
+        let rules = rules(for: endpoint.setOptions).rules
         guard let request = requestToLookUp(for: endpoint, by: rules),
             request.body == nil || CacheInquiry(request, rules: rules.cache).isRead
         else { return }

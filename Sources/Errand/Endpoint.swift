@@ -47,8 +47,9 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         set { ownOptions = OwnOptions(newValue) }
     }
     private var ownOptions: OwnOptions?
-    /// Whether it has options of its own.
-    var hasOptions: Bool { ownOptions != nil }
+    /// Its own options; `nil` if it has none, as nearly all endpoints. It is inlined because a call of it would look up
+    /// the type of the endpoint at run time.
+    @inline(__always) var setOptions: CallOptions? { ownOptions?.options }
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
     /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.

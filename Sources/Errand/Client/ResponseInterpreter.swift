@@ -12,10 +12,20 @@ struct ResponseInterpreter: Sendable {
     private static let pathLength = 500
 
     let decoder: any ResponseDecoder
+    /// The same, if it is ours.
+    private let fastDecoder: FastJSONDecoder?
     /// What is read of the user's own error type from a rejection.
     var errorDetails = ErrorDetails.none
     let acceptedContentTypes: [String]
     let time: any TimeSource
+
+    init(
+        decoder: any ResponseDecoder, errorDetails: ErrorDetails = .none, acceptedContentTypes: [String],
+        time: any TimeSource
+    ) {
+        (self.decoder, fastDecoder) = (decoder, decoder as? FastJSONDecoder)
+        (self.errorDetails, self.acceptedContentTypes, self.time) = (errorDetails, acceptedContentTypes, time)
+    }
 
     /// Decodes the response to a call; stops soon after the call is stopped, with its error, if the decoder is ours.
     /// Throws if its status is neither a success nor one that the call accepts.
@@ -76,11 +86,10 @@ struct ResponseInterpreter: Sendable {
         }
         let json = body.withoutByteOrderMark
         do {
-            let decoder = decoder ?? self.decoder
-            guard let decoder = decoder as? FastJSONDecoder else {
-                return try decoder.decode(type, from: json, below: keys)
+            if let fast = decoder.map({ $0 as? FastJSONDecoder }) ?? fastDecoder {
+                return try fast.decode(type, from: json, below: keys, for: call)
             }
-            return try decoder.decode(type, from: json, below: keys, for: call)
+            return try (decoder ?? self.decoder).decode(type, from: json, below: keys)
         } catch {
             // A model may have replaced the error that stopped it with another one.
             try call?.throwIfStopped()
@@ -97,7 +106,8 @@ struct ResponseInterpreter: Sendable {
 
     /// Returns the value that an empty body stands for; `nil` if the type has none.
     private func emptyValue<Response>(_ type: Response.Type, _ body: Data) -> Response? {
-        guard let type = type as? any EmptyRepresentable.Type, body.isEmpty || type == NoContent.self else {
+        // To look for a conformance takes long, and few bodies are empty.
+        guard body.isEmpty || type == NoContent.self, let type = type as? any EmptyRepresentable.Type else {
             return nil
         }
         return type.whenEmpty as? Response

@@ -74,7 +74,7 @@ final class RequestBuilder: Sendable {
         let common = commonParameters
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
-        let server = try server(of: endpoint)
+        let server = try server(named: endpoint.setOptions?.server)
         let path = if let target { target.path } else { try endpoint.path.resolved(below: server.basePath) }
         var headers = headers(of: endpoint, body: body, key: key)
         try endpoint.addConditions(to: &headers)
@@ -88,9 +88,9 @@ final class RequestBuilder: Sendable {
         return request
     }
 
-    /// Returns the server that the endpoint names, or else the first.
-    private func server<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> ServerList.Address {
-        guard endpoint.hasOptions, let name = endpoint.options.server else { return servers.first }
+    /// Returns the server that an endpoint names, or else the first.
+    private func server(named name: String?) throws(ServiceError) -> ServerList.Address {
+        guard let name else { return servers.first }
         guard let index = servers.index(named: name) else {
             let known = servers.addresses.map(\.text).joined(separator: ", ")
             let reason =
@@ -111,7 +111,7 @@ final class RequestBuilder: Sendable {
             }
             return try place(of: url, for: endpoint)
         case .url(let text):
-            let server = try server(of: endpoint)
+            let server = try server(named: endpoint.setOptions?.server)
             let base = HTTPURL(
                 origin: server.origin, path: server.basePath + "/", query: nil, secretNames: secretNames)
             let url = try base.resolving(text)
@@ -119,18 +119,19 @@ final class RequestBuilder: Sendable {
                 let reason = "\(url.origin) is not the origin of this client, \(origin); create a client for it"
                 throw .invalidRequest(InvalidRequest(.url, reason))
             }
-            return endpoint.options.server == nil ? url : try place(of: url, for: endpoint)
+            return endpoint.setOptions?.server == nil ? url : try place(of: url, for: endpoint)
         }
     }
 
     /// Returns the URL at the first server, so that any may be asked, or at the server that the endpoint names.
     private func place<Response>(of url: HTTPURL, for endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL {
         guard servers.addresses.count > 1 else { return url }
-        let (own, server) = (servers.ownURL(for: url), try server(of: endpoint))
+        let name = endpoint.setOptions?.server
+        let (own, server) = (servers.ownURL(for: url), try server(named: name))
         if let own, let index = servers.addresses.firstIndex(of: server), let url = servers.url(own, at: index) {
             return url
         }
-        guard endpoint.options.server == nil || url.origin == server.origin else {
+        guard name == nil || url.origin == server.origin else {
             throw .invalidRequest(InvalidRequest(.url, "\(url.origin) is not the server that the call names"))
         }
         return url
@@ -154,7 +155,7 @@ final class RequestBuilder: Sendable {
         of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
     ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
-        if endpoint.hasOptions, let members = endpoint.options.queryValue {
+        if let members = endpoint.setOptions?.queryValue {
             query.add(try members.query(encodedBy: configuration.encoder))
         }
         var body = endpoint.body
