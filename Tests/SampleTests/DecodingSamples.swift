@@ -4,6 +4,15 @@ import ErrandTesting
 import Foundation
 import Testing
 
+struct GuardedJSON: ResponseDecoder {
+    func decode<Value: Decodable>(
+        _ type: Value.Type, from data: Data, below keys: [String]
+    ) throws -> Value {
+        let start = data.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? data.startIndex
+        return try FastJSONDecoder().decode(type, from: data[start...], below: keys)
+    }
+}
+
 struct Settings: Decodable, Sendable {
     var theme: String
     var isLoud: Bool
@@ -78,6 +87,15 @@ struct DecodingSamples {
     func foundation() {
         let client = APIClient("https://api.example.com") { $0.decoder = JSONDecoder() }
         #expect(client.configuration.decoder is JSONDecoder)
+    }
+
+    @Test("a decoder of one's own reads JSON behind a line that guards it, also below keys")
+    func guarded() async throws {
+        let network = scripted()
+        network.on(.get, "/users", .json(")]}'\n{\"users\": [{\"id\": 1, \"name\": \"Ann\"}]}"))
+        let client = testClient(network) { $0.decoder = GuardedJSON() }
+        let users = try await client.run(Endpoint<[User]>.get("users").unwrapping("users"))
+        #expect(users.map(\.name) == ["Ann"])
     }
 
     @Test("a decoder decodes by itself")
