@@ -278,7 +278,7 @@ extension APIClient {
     @concurrent
     public nonisolated func removeCached<Response>(_ endpoint: Endpoint<Response>) async {
         guard let cache = configuration.cache, endpoint.body?.isInMemory ?? true else { return }
-        let rules = rules(for: endpoint.setOptions).rules
+        let rules = rules(for: endpoint.ownOptions).rules
         guard let request = requestToLookUp(for: endpoint, by: rules),
             request.body == nil || CacheInquiry(request, rules: rules.cache).isRead
         else { return }

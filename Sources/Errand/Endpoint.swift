@@ -6,7 +6,7 @@ public import Foundation
 
 /// The options of an endpoint that has any. A separate object: most endpoints have none, and inline they would be most
 /// of the memory that a task holds for its endpoint.
-private final class OwnOptions: Sendable, CustomStringConvertible, CustomReflectable {
+private final class BoxedOptions: Sendable, CustomStringConvertible, CustomReflectable {
     let options: CallOptions
 
     init(_ options: CallOptions) {
@@ -43,13 +43,15 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
     public var body: RequestBody?
     /// The options of the call; by default those of the client's configuration.
     public var options: CallOptions {
-        get { ownOptions?.options ?? CallOptions() }
-        set { ownOptions = OwnOptions(newValue) }
+        get { ownOptions ?? CallOptions() }
+        set { boxedOptions = BoxedOptions(newValue) }
     }
-    private var ownOptions: OwnOptions?
-    /// Its own options; `nil` if it has none, as nearly all endpoints. It is inlined because a call of it would look up
-    /// the type of the endpoint at run time.
-    @inline(__always) var setOptions: CallOptions? { ownOptions?.options }
+    private var boxedOptions: BoxedOptions?
+    /// The options that were set; `nil` if none were, which is usual. Inlined, because generic code would look up the
+    /// type of the endpoint at run time to call it.
+    @inline(__always) var ownOptions: CallOptions? { boxedOptions?.options }
+    /// Whether its calls are never signed.
+    @inline(__always) var isAnonymous: Bool { boxedOptions.map { $0.options.authentication == .none } ?? false }
     /// The keys below which the value is in the response; by default there are none.
     public internal(set) var envelope: [String] = []
     /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.

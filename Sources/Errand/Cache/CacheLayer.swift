@@ -90,7 +90,8 @@ struct CacheLayer: Layer {
         case _ where inquiry.prefersNetwork: return "the network, or what is stored if the server fails, \(age)"
         case .serve: return "hit, \(age)"
         case .serveStale(_, _, let isRefreshing):
-            return "stale, \(age)" + (isRefreshing && Self.canRefresh(request) ? "; it would be refreshed beside" : "")
+            let isRefreshed = isRefreshing && Self.canRefresh(request)
+            return "stale, \(age)" + (isRefreshed ? "; it would be refreshed in the background" : "")
         case .revalidate: return "stored, \(age); the server is asked whether that is current"
         case .fetch: return "stored, \(age), and not used; it is sent"
         case .refuse: return "stored, \(age), and not used; nothing would be sent"

@@ -79,8 +79,7 @@ extension CacheLayer {
         to request: HTTPRequest, _ context: CallContext, _ finding: Finding
     ) async throws(ServiceError) -> HTTPResponse? {
         let (transmission, time) = (context.transmission, context.time)
-        guard let limit = context.rules.cache.networkFirst, let stored = finding.usable,
-            Self.canRefresh(request),
+        guard let limit = context.rules.cache.networkFirst, let stored = finding.usable, Self.canRefresh(request),
             ageIfUsable(stored, finding, at: time) != nil
         else { return nil }
         let promise = Promise<HTTPResponse?, ServiceError>()

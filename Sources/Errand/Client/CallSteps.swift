@@ -87,7 +87,7 @@ extension APIClient {
     ) throws(ServiceError) -> Reply<Response> {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.setOptions?.decoder, for: call,
+            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.ownOptions?.decoder, for: call,
             hasGraphQLErrors: endpoint.hasGraphQLErrors
         ) {
             redactor(for: call)
@@ -109,7 +109,7 @@ extension APIClient {
         onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
-        let rules = rules(for: endpoint.setOptions)
+        let rules = rules(for: endpoint.ownOptions)
         let call = Call(
             settings(
                 for: endpoint, rules: rules, delivery: delivery, acceptsCached: acceptsCached, onUpload,
@@ -156,7 +156,7 @@ extension APIClient {
         let next = Call(
             CallSettings(
                 id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
-                acceptsCached: call.settings.acceptsCached, rules: rules(for: endpoint.setOptions),
+                acceptsCached: call.settings.acceptsCached, rules: rules(for: endpoint.ownOptions),
                 time: configuration.time, events: hub, started: call.settings.started), in: call.scope)
         if configuration.signs(next.rules), let session = call.session { next.bind(to: session) }
         calls.replace(call, by: next)
@@ -203,7 +203,7 @@ extension APIClient {
     ) async throws(ServiceError) -> HTTPRequest {
         guard endpoint.body != nil else { return try request(for: endpoint, as: call, with: BodyFiles()) }
         var request = try request(for: endpoint, as: call, with: await call.files(of: endpoint.body))
-        if let options = endpoint.setOptions { try await call.addDigests(options, to: &request) }
+        if let options = endpoint.ownOptions { try await call.addDigests(options, to: &request) }
         return request
     }
 

@@ -27,7 +27,7 @@ extension APIClient {
     fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
         // No file or stream is opened to ask the cache.
         guard configuration.cache != nil, endpoint.body?.isInMemory ?? true else { return false }
-        let rules = rules(for: endpoint.setOptions).rules
+        let rules = rules(for: endpoint.ownOptions).rules
         guard let request = requestToLookUp(for: endpoint, by: rules) else { return false }
         // There is a pipeline, which has built the request.
         return (try? await pipeline.get().mayBeCached(request, rules: rules)) ?? false

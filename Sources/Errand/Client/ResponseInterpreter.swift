@@ -12,10 +12,10 @@ struct ResponseInterpreter: Sendable {
     private static let pathLength = 500
 
     let decoder: any ResponseDecoder
-    /// The same, if it is ours.
+    /// The same, if it is ours. To ask for each response would take as long as to decode a small one.
     private let fastDecoder: FastJSONDecoder?
     /// What is read of the user's own error type from a rejection.
-    var errorDetails = ErrorDetails.none
+    let errorDetails: ErrorDetails
     let acceptedContentTypes: [String]
     let time: any TimeSource
 
@@ -86,9 +86,8 @@ struct ResponseInterpreter: Sendable {
         }
         let json = body.withoutByteOrderMark
         do {
-            if let fast = decoder.map({ $0 as? FastJSONDecoder }) ?? fastDecoder {
-                return try fast.decode(type, from: json, below: keys, for: call)
-            }
+            let fast = if let decoder { decoder as? FastJSONDecoder } else { fastDecoder }
+            if let fast { return try fast.decode(type, from: json, below: keys, for: call) }
             return try (decoder ?? self.decoder).decode(type, from: json, below: keys)
         } catch {
             // A model may have replaced the error that stopped it with another one.

@@ -41,7 +41,7 @@ extension Endpoint {
 
     /// Throws `.invalidRequest` if the digests that the call should send cannot be those of that request's body.
     func checkDigests(of request: HTTPRequest) throws(ServiceError) {
-        guard let options = setOptions, !options.digests.isEmpty, request.body != nil else { return }
+        guard let options = ownOptions, !options.digests.isEmpty, request.body != nil else { return }
         let reason: String
         if body?.hasStream == true {
             reason = "a stream has no digest before it is sent; send a file or data, or leave out `digest(_:)`"

@@ -24,7 +24,7 @@ extension Endpoint {
 
     /// Adds the conditions of the call to the headers. Throws `.invalidRequest` if one can never hold.
     func addConditions(to headers: inout HTTPHeaders) throws(ServiceError) {
-        guard let options = setOptions else { return }
+        guard let options = ownOptions else { return }
         if let tag = options.ifMatch, tag.isWeak {
             let reason = "the tag \(tag) is weak, and matches nothing in `ifMatch`; the server has to send a strong one"
             throw .invalidRequest(InvalidRequest(.header, reason))

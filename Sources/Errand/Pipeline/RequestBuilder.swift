@@ -74,7 +74,7 @@ final class RequestBuilder: Sendable {
         let common = commonParameters
         let target = try target(of: endpoint)
         let (query, body) = try queryAndBody(of: endpoint, at: target, adding: common, files: files)
-        let server = try server(named: endpoint.setOptions?.server)
+        let server = try server(named: endpoint.ownOptions?.server)
         let path = if let target { target.path } else { try endpoint.path.resolved(below: server.basePath) }
         var headers = headers(of: endpoint, body: body, key: key)
         try endpoint.addConditions(to: &headers)
@@ -111,7 +111,7 @@ final class RequestBuilder: Sendable {
             }
             return try place(of: url, for: endpoint)
         case .url(let text):
-            let server = try server(named: endpoint.setOptions?.server)
+            let server = try server(named: endpoint.ownOptions?.server)
             let base = HTTPURL(
                 origin: server.origin, path: server.basePath + "/", query: nil, secretNames: secretNames)
             let url = try base.resolving(text)
@@ -119,14 +119,14 @@ final class RequestBuilder: Sendable {
                 let reason = "\(url.origin) is not the origin of this client, \(origin); create a client for it"
                 throw .invalidRequest(InvalidRequest(.url, reason))
             }
-            return endpoint.setOptions?.server == nil ? url : try place(of: url, for: endpoint)
+            return endpoint.ownOptions?.server == nil ? url : try place(of: url, for: endpoint)
         }
     }
 
     /// Returns the URL at the first server, so that any may be asked, or at the server that the endpoint names.
     private func place<Response>(of url: HTTPURL, for endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL {
         guard servers.addresses.count > 1 else { return url }
-        let name = endpoint.setOptions?.server
+        let name = endpoint.ownOptions?.server
         let (own, server) = (servers.ownURL(for: url), try server(named: name))
         if let own, let index = servers.addresses.firstIndex(of: server), let url = servers.url(own, at: index) {
             return url
@@ -155,7 +155,7 @@ final class RequestBuilder: Sendable {
         of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
     ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
-        if let members = endpoint.setOptions?.queryValue {
+        if let members = endpoint.ownOptions?.queryValue {
             query.add(try members.query(encodedBy: configuration.encoder))
         }
         var body = endpoint.body
@@ -192,15 +192,15 @@ final class RequestBuilder: Sendable {
     private func credentials<Response>(
         of endpoint: Endpoint<Response>, in place: APICredentials.Place
     ) -> APICredentials? {
-        guard let credentials = configuration.credentials, credentials.place == place,
-            endpoint.options.authentication != .none
-        else { return nil }
+        guard let credentials = configuration.credentials, credentials.place == place, !endpoint.isAnonymous else {
+            return nil
+        }
         return credentials
     }
 
     /// Refuses to send credentials unencrypted to another machine; `allowsCleartext` is not meant for them.
     private func refuseExposure<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) {
-        guard configuration.credentials != nil, endpoint.options.authentication != .none,
+        guard configuration.credentials != nil, !endpoint.isAnonymous,
             !configuration.cleartext.allowsCredentials(at: origin)
         else { return }
         let reason = "credentials are sent over https or to this machine only, not to \(origin)"

@@ -323,7 +323,7 @@ import Testing
         #expect(outlook(endpoint) == "hit, 5 s old")
         #expect(outlook(endpoint.cache(.reload)) == "stored, 5 s old, and not used; it is sent")
         await clock.advance(by: .seconds(10))
-        #expect(outlook(endpoint) == "stale, 15 s old; it would be refreshed beside")
+        #expect(outlook(endpoint) == "stale, 15 s old; it would be refreshed in the background")
         await clock.advance(by: .seconds(10))
         #expect(outlook(endpoint) == "stored, 25 s old; the server is asked whether that is current")
         #expect(network.sent.count == 1 && cache.statistics.hits == 0)

@@ -69,10 +69,9 @@ public actor TokenStore {
     ///   - time: The source of time.
     ///   - refresh: Returns a new token. The session ends if it throws `.sessionExpired` or `.signInRequired`, or a
     ///     `.rejected` that says so: with the status 401 and no temporary code (such as `slow_down`), or with one of
-    ///     the OAuth codes `invalid_grant`, `invalid_request`, `invalid_scope` and `unsupported_grant_type`. It does
-    ///     not end because of `invalid_client`, `unauthorized_client` or a 400 without a code, except after three empty
-    ///     ones in a row. Any other error keeps the session: the waiting calls fail with it, and the next call
-    ///     refreshes again after a delay.
+    ///     the OAuth codes `invalid_grant`, `invalid_request`, `invalid_scope` and `unsupported_grant_type`. Three
+    ///     empty 400s in a row, over a minute or more, end it too. Any other error keeps the session: waiting calls
+    ///     fail with it, and the next call refreshes again after a delay. See <doc:Sessions#When-a-refresh-fails>.
     ///   - revoke: Asks the server to revoke the token of a session that ends with ``signOut()``, so that no one else
     ///     can use it; nothing by default. It runs beside the sign-out, for no longer than the `refreshTimeout`; if it
     ///     fails, `events` reports that. Its calls are not signed by this store. A refresh that is under way finishes,

@@ -169,8 +169,10 @@ private let loopThread = "errand.curl"
                 _ = try await client.run(Endpoint<Int>.get("x"))
             }
         }
-        #expect(warnings.value.count == 1)
-        #expect(warnings.value.first?.contains("held up its connections for") == true)
+        // The first listener of the process also learns of the faults that an older libcurl has.
+        let held = warnings.value.filter { $0 != transport.warning }
+        #expect(held.count == 1)
+        #expect(held.first?.contains("held up its connections for") == true)
         await transport.shutdown()
     }
 

@@ -53,7 +53,6 @@ struct CurlLoopFloodTests {
         }
         durations.sort()
         #expect(durations[475] < .milliseconds(100), "the slowest twentieth: \(durations.suffix(25))")
-        print("a flood beside 500 calls: median \(durations[250]), the slowest \(durations[499])")
         floods.cancel()
         hanging.forEach { $0.cancel() }
         await floods.value
