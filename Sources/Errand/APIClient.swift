@@ -118,7 +118,7 @@ public actor APIClient {
     public nonisolated func run<Response>(
         _ endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Response {
-        try await answer(to: endpoint, onProgress).value
+        try await answer(Response.self, to: endpoint.untyped, onProgress).value
     }
 
     /// Runs the call for its effect, and ignores the body of a successful response.
@@ -127,7 +127,7 @@ public actor APIClient {
     public nonisolated func run(
         _ endpoint: Endpoint<NoContent>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> NoContent {
-        try await answer(to: endpoint, onProgress).value
+        try await answer(NoContent.self, to: endpoint.untyped, onProgress).value
     }
 
     /// Runs the call that your own type describes. The type of the result determines how the response is decoded:
@@ -137,7 +137,7 @@ public actor APIClient {
     public nonisolated func run<Response: Decodable & Sendable>(
         _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Response {
-        try await answer(to: Endpoint(route), onProgress).value
+        try await answer(Response.self, to: Endpoint<Response>(route).untyped, onProgress).value
     }
 
     /// Runs the call that your own type describes, for its effect.
@@ -146,7 +146,7 @@ public actor APIClient {
     public nonisolated func run(
         _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> NoContent {
-        try await answer(to: Endpoint(route), onProgress).value
+        try await answer(NoContent.self, to: Endpoint<NoContent>(route).untyped, onProgress).value
     }
 
     /// Runs the call and returns its response with the status, the headers, the number of attempts and the duration.
@@ -154,7 +154,8 @@ public actor APIClient {
     public nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Reply<Response> {
-        try await answer(to: endpoint, onProgress)
+        let (value, details) = try await answer(Response.self, to: endpoint.untyped, onProgress)
+        return Reply(value, details)
     }
 
     /// Runs a call that goes on where another has ended: in the same session, or not at all.
@@ -162,7 +163,8 @@ public actor APIClient {
     nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>, in session: UUID?
     ) async throws(ServiceError) -> Reply<Response> {
-        try await answer(to: endpoint, nil, in: session)
+        let (value, details) = try await answer(Response.self, to: endpoint.untyped, nil, in: session)
+        return Reply(value, details)
     }
 
     /// An executor that runs tasks on the threads that have their connections; `nil` if the transport has none, as on
@@ -277,6 +279,7 @@ extension APIClient {
     /// call that could not be sent, there is nothing to remove.
     @concurrent
     public nonisolated func removeCached<Response>(_ endpoint: Endpoint<Response>) async {
+        let endpoint = endpoint.untyped
         guard let cache = configuration.cache, endpoint.body?.isInMemory ?? true else { return }
         let rules = rules(for: endpoint.ownOptions).rules
         guard let request = requestToLookUp(for: endpoint, by: rules),

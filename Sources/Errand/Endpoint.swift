@@ -4,19 +4,6 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The options of an endpoint that has any. A separate object: most endpoints have none, and inline they would be most
-/// of the memory that a task holds for its endpoint.
-private final class BoxedOptions: Sendable, CustomStringConvertible, CustomReflectable {
-    let options: CallOptions
-
-    init(_ options: CallOptions) {
-        self.options = options
-    }
-
-    var description: String { "\(options)" }
-    var customMirror: Mirror { Mirror(reflecting: options) }
-}
-
 /// A call of a REST API as a plain value: the request, its options, and the type of the response.
 ///
 ///     extension Endpoint where Response == [User] {
@@ -31,59 +18,50 @@ private final class BoxedOptions: Sendable, CustomStringConvertible, CustomRefle
 ///
 /// Creating one has no effect and cannot fail. When the call runs, it checks the endpoint before it sends anything.
 public struct Endpoint<Response: Decodable & Sendable>: Sendable {
+    /// All of it but the type of the response.
+    var untyped: UntypedEndpoint
+
     /// The method.
-    public var method: HTTPMethod
+    public var method: HTTPMethod {
+        get { untyped.method }
+        set { untyped.method = newValue }
+    }
     /// The path below the client's base URL.
-    public var path: EndpointPath
+    public var path: EndpointPath {
+        get { untyped.path }
+        set { untyped.path = newValue }
+    }
     /// The query. The client's common parameters are added to it.
-    public var query: QueryItems
+    public var query: QueryItems {
+        get { untyped.query }
+        set { untyped.query = newValue }
+    }
     /// The headers. They override the client's common headers.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { untyped.headers }
+        set { untyped.headers = newValue }
+    }
     /// The body; `nil` if there is none.
-    public var body: RequestBody?
+    public var body: RequestBody? {
+        get { untyped.body }
+        set { untyped.body = newValue }
+    }
     /// The options of the call; by default those of the client's configuration.
     public var options: CallOptions {
-        get { ownOptions ?? CallOptions() }
-        set { boxedOptions = BoxedOptions(newValue) }
+        get { untyped.options }
+        set { untyped.options = newValue }
     }
-    private var boxedOptions: BoxedOptions?
-    /// The options that were set; `nil` if none were, which is usual. Inlined, because generic code would look up the
-    /// type of the endpoint at run time to call it.
-    @inline(__always) var ownOptions: CallOptions? { boxedOptions?.options }
-    /// Whether its calls are never signed.
-    @inline(__always) var isAnonymous: Bool { boxedOptions.map { $0.options.authentication == .none } ?? false }
     /// The keys below which the value is in the response; by default there are none.
-    public internal(set) var envelope: [String] = []
-    /// Whether a response with `errors`, as GraphQL has them, is an error whatever its status is.
-    var hasGraphQLErrors = false
-    /// A URL that the server has named. It replaces the path and the query.
-    var target: Target?
-
-    enum Target: Sendable, OpaqueReflectable {
-        /// The next page of a list.
-        case page(HTTPURL)
-        /// A URL as written in a response, absolute or relative.
-        case url(String)
-
-        /// The URL without its secrets.
-        var description: String {
-            switch self {
-            case .page(let url): url.description
-            case .url(let text): Redactor.standard.text(ofURL: text)
-            }
-        }
-    }
+    public var envelope: [String] { untyped.envelope }
 
     /// Creates an endpoint.
     public init(
         _ method: HTTPMethod, _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:],
         body: RequestBody? = nil
     ) {
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self.body = body
+        untyped = UntypedEndpoint(
+            method, path, query: query, headers: headers, body: body,
+            isDecoded: Response.self != Data.self && Response.self != String.self)
     }
 
     /// Creates an endpoint for a URL from a response of the server.
@@ -95,7 +73,7 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
         body: RequestBody? = nil
     ) {
         self.init(method, EndpointPath(ofURL: url), query: query, headers: headers, body: body)
-        target = .url(url)
+        untyped.target = .url(url)
     }
 
     /// Creates an endpoint for a URL from a response of the server.
@@ -113,19 +91,19 @@ public struct Endpoint<Response: Decodable & Sendable>: Sendable {
 
     /// Returns the same call with a response whose value is below these keys, the outermost first.
     public func unwrapping(_ keys: String...) -> Self {
-        with { $0.envelope += keys }
+        with { $0.untyped.envelope += keys }
     }
 
     /// Returns the same call with that header field, which replaces those with the same name; `nil` removes them.
     public func header(_ name: String, _ value: String?) -> Self {
-        with { $0.headers[name] = value }
+        with { $0.untyped.headers[name] = value }
     }
 
     /// Returns the same call with that query parameter, which replaces those with the same name; `nil` removes them.
     public func query(_ name: String, _ value: (any QueryValue)?) -> Self {
         with { endpoint in
-            endpoint.query.items.removeAll { $0.name == name }
-            endpoint.query.add(name, value)
+            endpoint.untyped.query.items.removeAll { $0.name == name }
+            endpoint.untyped.query.add(name, value)
         }
     }
 
@@ -203,5 +181,12 @@ extension Endpoint {
         _ path: EndpointPath, query: QueryItems = [:], headers: HTTPHeaders = [:], body: RequestBody? = nil
     ) -> Self {
         Self(.delete, path, query: query, headers: headers, body: body)
+    }
+}
+
+extension Endpoint: CustomReflectable {
+    /// A mirror that shows the parts of the endpoint.
+    public var customMirror: Mirror {
+        Mirror(self, children: Mirror(reflecting: untyped).children, displayStyle: .struct)
     }
 }

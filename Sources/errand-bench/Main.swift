@@ -26,6 +26,8 @@ enum Main {
         --events          only event streams
         --fields          what calls cost whose responses have fields that are slow to read; fails above the budget
         --ready           other tasks beside streams whose bytes are always ready; fails where they do not run
+        --locks           which locks calls take, and how often one is not free; needs a build with
+                          -Xswiftc -DLOCK_STATISTICS
         --url <url>       measures the wire against that server
         --faults <calls>  calls over everything that a server may do
         --hostile <calls> calls over the replies of a hostile server; fails where one does harm
@@ -84,6 +86,8 @@ enum Main {
             isUnharmed = await FieldBench.run(into: &report)
         } else if arguments.contains("--ready") {
             isUnharmed = await ReadyBench.run(into: &report)
+        } else if arguments.contains("--locks") {
+            try await LockBench.run(into: &report)
         } else if arguments.contains("--decode") {
             try await DecodeBench.run(into: &report)
             try JSONBench.run(into: &report)
@@ -103,7 +107,7 @@ enum Main {
         while let option = rest.popFirst() {
             switch option {
             case "--json", "--core", "--cache", "--wire", "--tls", "--decode", "--events", "--servers", "--fleet",
-                "--fields", "--ready":
+                "--fields", "--locks", "--ready":
                 break
             case "--url", "--known", "--only", "--without", "--http2", "--server":
                 if rest.popFirst() == nil { return false }

@@ -11,18 +11,22 @@ extension APIClient {
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    nonisolated func answer<Response>(
-        to endpoint: Endpoint<Response>, _ onProgress: UploadProgress.Report?, in session: UUID? = nil
-    ) async throws(ServiceError) -> Reply<Response> {
+    nonisolated func answer<Response: Decodable & Sendable>(
+        _ type: Response.Type, to endpoint: UntypedEndpoint, _ onProgress: UploadProgress.Report?,
+        in session: UUID? = nil
+    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
-            return try await configuration.time.run { () async throws(ServiceError) -> Reply<Response> in
+            return try await configuration.time.run { () async throws(ServiceError) in
                 let sent = try await send(endpoint, as: call, in: session)
-                if sent.response.isLarge, isOnTransport {
-                    return try await replyElsewhere(sent, to: endpoint, of: call)
+                do throws(ServiceError) {
+                    if sent.response.isLarge, isOnTransport {
+                        return try await readElsewhere(type, from: sent, to: endpoint, of: call)
+                    }
+                    return try read(type, from: sent, to: endpoint, of: call)
+                } catch {
+                    return try await reload(type, from: endpoint, as: call, after: error, sent)
                 }
-                if let reply = try replyUnlessReplaceable(from: sent, to: endpoint, of: call) { return reply }
-                return try await reloaded(endpoint, as: call, in: sent.session)
             }
         } catch {
             throw end(call, with: error)
@@ -38,24 +42,24 @@ extension APIClient {
     /// Decodes a large response where that holds up no connections.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func replyElsewhere<Response>(
-        _ sent: Sent, to endpoint: Endpoint<Response>, of call: Call
-    ) async throws(ServiceError) -> Reply<Response> {
-        let reply = try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ServiceError) in
-            try replyUnlessReplaceable(from: sent, to: endpoint, of: call)
+    private nonisolated func readElsewhere<Response: Decodable & Sendable>(
+        _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
+    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ServiceError) in
+            try read(type, from: sent, to: endpoint, of: call)
         }
-        if let reply { return reply }
-        return try await reloaded(endpoint, as: call, in: sent.session)
     }
 
-    /// Asks the server again, because what was stored may be older than the type of the response.
+    /// Asks the server again, because what was stored may be older than the type of the response. Throws the error if
+    /// the response cannot be replaced by another.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func reloaded<Response>(
-        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID?
-    ) async throws(ServiceError) -> Reply<Response> {
-        let sent = try await send(endpoint, as: call, in: session, reloading: true)
-        return try reply(from: sent, to: endpoint, of: call)
+    private nonisolated func reload<Response: Decodable & Sendable>(
+        _ type: Response.Type, from endpoint: UntypedEndpoint, as call: Call, after error: ServiceError, _ sent: Sent
+    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
+        guard case .decodingFailed = error, sent.response.isReplaceable else { throw error }
+        let sent = try await send(endpoint, as: call, in: sent.session, reloading: true)
+        return try read(type, from: sent, to: endpoint, of: call)
     }
 
     /// What a call has sent, and the response.
@@ -67,45 +71,37 @@ extension APIClient {
         let session: UUID?
     }
 
-    /// Decodes the response, and ends the call. Returns `nil` if the response cannot be decoded, but comes from the
-    /// cache and can be replaced by another.
+    /// Decodes the response, and ends the call.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func replyUnlessReplaceable<Response>(
-        from sent: Sent, to endpoint: Endpoint<Response>, of call: Call
-    ) throws(ServiceError) -> Reply<Response>? {
-        do throws(ServiceError) {
-            return try reply(from: sent, to: endpoint, of: call)
-        } catch .decodingFailed where sent.response.isReplaceable {
-            return nil
-        }
-    }
-
-    /// Decodes the response, and ends the call.
-    private nonisolated func reply<Response>(
-        from sent: Sent, to endpoint: Endpoint<Response>, of call: Call
-    ) throws(ServiceError) -> Reply<Response> {
+    private nonisolated func read<Response: Decodable & Sendable>(
+        _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
+    ) throws(ServiceError) -> (value: Response, details: ReplyDetails) {
         call.note(.decoding)
         let value = try interpreter.value(
-            Response.self, below: endpoint.envelope, in: sent.response, by: endpoint.ownOptions?.decoder, for: call,
+            type, below: endpoint.envelope, in: sent.response, by: endpoint.ownOptions?.decoder, for: call,
             hasGraphQLErrors: endpoint.hasGraphQLErrors
         ) {
             redactor(for: call)
         }
+        return (value, try endDecoded(call, sent))
+    }
+
+    /// Ends a call whose response was decoded.
+    private nonisolated func endDecoded(_ call: Call, _ sent: Sent) throws(ServiceError) -> ReplyDetails {
         let now = configuration.time.now
         try call.throwIfStopped(at: now)
-        let reply = Reply(
-            value, from: sent.response, at: sent.url, attempts: call.attempts,
-            duration: call.settings.started.duration(to: now), session: sent.session)
-        calls.end(call, reporting: .succeeded(attempts: reply.attempts, after: reply.duration))
-        return reply
+        let details = ReplyDetails(
+            sent.response, at: sent.url, attempts: call.attempts, duration: call.settings.started.duration(to: now),
+            session: sent.session)
+        calls.end(call, reporting: .succeeded(attempts: details.attempts, after: details.duration))
+        return details
     }
 
     /// Begins a call. It lasts until it is ended explicitly.
     @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
-    nonisolated func begin<Response>(
-        _ endpoint: Endpoint<Response>, delivery: TransportContext.Delivery, acceptsCached: Bool = true,
+    nonisolated func begin(
+        _ endpoint: UntypedEndpoint, delivery: TransportContext.Delivery, acceptsCached: Bool = true,
         onUpload: UploadProgress.Report? = nil, eventIDs reach: EventIDReach = .ownOrigin
     ) throws(ServiceError) -> Call {
         if Task.isCancelled { throw .cancelled }
@@ -124,8 +120,8 @@ extension APIClient {
     }
 
     /// Returns the settings of the next call.
-    nonisolated func settings<Response>(
-        for endpoint: Endpoint<Response>, rules: BoxedRules, delivery: TransportContext.Delivery = .whole,
+    nonisolated func settings(
+        for endpoint: UntypedEndpoint, rules: BoxedRules, delivery: TransportContext.Delivery = .whole,
         acceptsCached: Bool = true, _ onUpload: UploadProgress.Report? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) -> CallSettings {
@@ -152,7 +148,7 @@ extension APIClient {
     }
 
     /// Continues a call whose endpoint was not known when it began. It keeps its number, its beginning and its session.
-    nonisolated func continued<Response>(_ call: Call, with endpoint: Endpoint<Response>) -> Call {
+    nonisolated func continued(_ call: Call, with endpoint: UntypedEndpoint) -> Call {
         let next = Call(
             CallSettings(
                 id: call.settings.id, method: endpoint.method, path: endpoint.path, delivery: call.settings.delivery,
@@ -166,9 +162,8 @@ extension APIClient {
     /// Builds the request and sends it through the layers.
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
-    @_semantics("optimize.sil.specialize.generic.never")
-    nonisolated func send<Response>(
-        _ endpoint: Endpoint<Response>, as call: Call, in session: UUID? = nil, reloading: Bool = false
+    nonisolated func send(
+        _ endpoint: UntypedEndpoint, as call: Call, in session: UUID? = nil, reloading: Bool = false
     ) async throws(ServiceError) -> Sent {
         let transmission = try beginTransmission(of: call, in: session, reloading: reloading)
         let request = try await request(for: endpoint, as: call)
@@ -198,8 +193,8 @@ extension APIClient {
     }
 
     /// Builds the request.
-    nonisolated func request<Response>(
-        for endpoint: Endpoint<Response>, as call: Call
+    nonisolated func request(
+        for endpoint: UntypedEndpoint, as call: Call
     ) async throws(ServiceError) -> HTTPRequest {
         guard endpoint.body != nil else { return try request(for: endpoint, as: call, with: BodyFiles()) }
         var request = try request(for: endpoint, as: call, with: await call.files(of: endpoint.body))
@@ -209,9 +204,8 @@ extension APIClient {
 
     /// Builds the request.
     @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func request<Response>(
-        for endpoint: Endpoint<Response>, as call: Call, with files: BodyFiles
+    private nonisolated func request(
+        for endpoint: UntypedEndpoint, as call: Call, with files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {
         let settings = call.settings
         if let problem = settings.rules.problem { throw .badSetting(problem) }
@@ -220,13 +214,13 @@ extension APIClient {
 
     /// Builds the request to look up in the cache, and opens no file for that. Returns `nil` if it cannot be built:
     /// then no call was sent, and nothing is stored.
-    nonisolated func requestToLookUp<Response>(for endpoint: Endpoint<Response>, by rules: CallRules) -> HTTPRequest? {
+    nonisolated func requestToLookUp(for endpoint: UntypedEndpoint, by rules: CallRules) -> HTTPRequest? {
         try? pipeline.get().builder.request(for: endpoint, key: rules.idempotencyKey, files: BodyFiles())
     }
 
     /// Builds the request once more, as another call would, if it might differ; `nil` if all calls add the same.
-    nonisolated func requestLikeNextCall<Response>(
-        for endpoint: Endpoint<Response>, as call: Call
+    nonisolated func requestLikeNextCall(
+        for endpoint: UntypedEndpoint, as call: Call
     ) async throws(ServiceError) -> HTTPRequest? {
         let isSame = configuration.headersForEachCall == nil && configuration.parametersForEachCall == nil
         guard !isSame else { return nil }

@@ -147,6 +147,7 @@ extension APIClient {
     /// It does not load the saved session of a ``TokenStore``. Until a call has, it cannot say what a cache on a disk
     /// has stored for the user.
     public nonisolated func explain<Response>(_ endpoint: Endpoint<Response>) -> String {
+        let endpoint = endpoint.untyped
         let rules = rules(for: endpoint.ownOptions).rules
         do throws(ServiceError) {
             if let problem = rules.problem { throw .badSetting(problem) }

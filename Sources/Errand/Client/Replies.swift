@@ -24,7 +24,7 @@ extension APIClient {
 
     /// Whether the cache would answer a call at once, as far as that is known before the call.
     @concurrent
-    fileprivate nonisolated func isStored<Response>(_ endpoint: Endpoint<Response>) async -> Bool {
+    fileprivate nonisolated func isStored(_ endpoint: UntypedEndpoint) async -> Bool {
         // No file or stream is opened to ask the cache.
         guard configuration.cache != nil, endpoint.body?.isInMemory ?? true else { return false }
         let rules = rules(for: endpoint.ownOptions).rules
@@ -97,7 +97,7 @@ public struct Replies<Response: Decodable & Sendable>: AsyncSequence, Sendable {
             guard !isUncached else { return nil }
             let endpoint = endpoint(with: .onlyIfCached)
             // Asked first, because a call that fails is an event.
-            guard await list.client.isStored(endpoint) else { return nil }
+            guard await list.client.isStored(endpoint.untyped) else { return nil }
             do throws(ServiceError) {
                 return try await list.client.reply(to: endpoint)
             } catch .serverFailure(let rejection) where rejection.cache?.reason == .onlyIfCached {

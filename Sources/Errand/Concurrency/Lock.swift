@@ -32,6 +32,8 @@ package struct Lock<State: Sendable>: ~Copyable, Sendable {
                 return try body(&state)
             }
         }
+        #elseif LOCK_STATISTICS
+        return try mutex.withCountedLock { state throws(Failure) in try body(&state) }
         #else
         return try mutex.withLock { state throws(Failure) in try body(&state) }
         #endif

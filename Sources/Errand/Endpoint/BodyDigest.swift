@@ -38,7 +38,9 @@ extension Endpoint {
     public func digest(_ digests: BodyDigest...) -> Self {
         with { $0.options.digests = Set(digests) }
     }
+}
 
+extension UntypedEndpoint {
     /// Throws `.invalidRequest` if the digests that the call should send cannot be those of that request's body.
     func checkDigests(of request: HTTPRequest) throws(ServiceError) {
         guard let options = ownOptions, !options.digests.isEmpty, request.body != nil else { return }

@@ -21,7 +21,9 @@ extension Endpoint {
     public func ifNoneMatch(_ version: EntityTag) -> Self {
         with { $0.options.ifNoneMatch = version }
     }
+}
 
+extension UntypedEndpoint {
     /// Adds the conditions of the call to the headers. Throws `.invalidRequest` if one can never hold.
     func addConditions(to headers: inout HTTPHeaders) throws(ServiceError) {
         guard let options = ownOptions else { return }

@@ -59,7 +59,7 @@ extension Endpoint {
     /// Creates the endpoint that a route describes.
     public init(_ route: some EndpointConvertible) {
         self.init(route.method, route.path, query: route.query, headers: route.headers, body: route.body)
-        envelope = route.envelope
+        untyped.envelope = route.envelope
         options = route.options
     }
 }

@@ -61,8 +61,8 @@ extension Endpoint {
         let endpoint = Endpoint(
             .post, path, headers: ["Accept": "application/graphql-response+json, application/json;q=0.9"], body: body)
         return endpoint.with { endpoint in
-            endpoint.hasGraphQLErrors = !(Response.self is any PartialGraphQLReply.Type)
-            if endpoint.hasGraphQLErrors { endpoint.envelope = ["data"] }
+            endpoint.untyped.hasGraphQLErrors = !(Response.self is any PartialGraphQLReply.Type)
+            if endpoint.untyped.hasGraphQLErrors { endpoint.untyped.envelope = ["data"] }
         }
     }
 }

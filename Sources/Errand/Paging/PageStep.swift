@@ -19,7 +19,7 @@ extension Paging {
         case (.url, .url(let text)):
             do throws(ServiceError) {
                 var endpoint = list
-                endpoint.target = .page(try HTTPURL(text, hiding: Redactor(names)))
+                endpoint.untyped.target = .page(try HTTPURL(text, hiding: Redactor(names)))
                 return endpoint
             } catch {
                 guard case .invalidRequest(let invalid) = error else { throw error }

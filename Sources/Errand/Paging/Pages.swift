@@ -62,7 +62,7 @@ public struct Pages<Response: Decodable & Sendable>: AsyncSequence, Sendable {
         var names = Set(client.configuration.parameters.items.map(\.name))
         guard !names.isEmpty else { return names }
         names.subtract(endpoint.query.items.map(\.name))
-        if let members = endpoint.ownOptions?.queryValue {
+        if let members = endpoint.untyped.ownOptions?.queryValue {
             // What cannot be encoded makes the call for the page fail.
             let own = try? members.query(encodedBy: client.configuration.encoder)
             names.subtract(own?.items.map(\.name) ?? [])

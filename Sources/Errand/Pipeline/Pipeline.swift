@@ -135,7 +135,7 @@ final class Pipeline: Sendable {
         let endpoint = Endpoint<Data>.get(path).authentication(.none)
         return ServerProbe(path, rules: configuration.rules(for: options), background) {
             // Then calls check the servers, and each that cannot be sent says why.
-            try? builder.request(for: endpoint, key: nil, files: BodyFiles())
+            try? builder.request(for: endpoint.untyped, key: nil, files: BodyFiles())
         }
     }
 

@@ -67,8 +67,8 @@ final class RequestBuilder: Sendable {
     }
 
     /// Returns the request of a call. `key` is its idempotency key; `nil` if it has none.
-    func request<Response>(
-        for endpoint: Endpoint<Response>, key: String?, files: BodyFiles
+    func request(
+        for endpoint: UntypedEndpoint, key: String?, files: BodyFiles
     ) throws(ServiceError) -> HTTPRequest {
         try refuseExposure(of: endpoint)
         let common = commonParameters
@@ -102,7 +102,7 @@ final class RequestBuilder: Sendable {
 
     /// Returns the URL of the endpoint, if it has one instead of a path. A token belongs to its origin, whatever a
     /// response or a saved position says.
-    private func target<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL? {
+    private func target(of endpoint: UntypedEndpoint) throws(ServiceError) -> HTTPURL? {
         switch endpoint.target {
         case nil: return nil
         case .page(let url):
@@ -124,7 +124,7 @@ final class RequestBuilder: Sendable {
     }
 
     /// Returns the URL at the first server, so that any may be asked, or at the server that the endpoint names.
-    private func place<Response>(of url: HTTPURL, for endpoint: Endpoint<Response>) throws(ServiceError) -> HTTPURL {
+    private func place(of url: HTTPURL, for endpoint: UntypedEndpoint) throws(ServiceError) -> HTTPURL {
         guard servers.addresses.count > 1 else { return url }
         let name = endpoint.ownOptions?.server
         let (own, server) = (servers.ownURL(for: url), try server(named: name))
@@ -151,8 +151,8 @@ final class RequestBuilder: Sendable {
         return ask().merged(over: configuration.parameters)
     }
 
-    private func queryAndBody<Response>(
-        of endpoint: Endpoint<Response>, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
+    private func queryAndBody(
+        of endpoint: UntypedEndpoint, at target: HTTPURL?, adding common: Parameters, files: BodyFiles
     ) throws(ServiceError) -> (query: String?, body: EncodedBody?) {
         var query = endpoint.query
         if let members = endpoint.ownOptions?.queryValue {
@@ -189,8 +189,8 @@ final class RequestBuilder: Sendable {
     }
 
     /// Returns the credentials that the endpoint's calls have there; `nil` if they have none.
-    private func credentials<Response>(
-        of endpoint: Endpoint<Response>, in place: APICredentials.Place
+    private func credentials(
+        of endpoint: UntypedEndpoint, in place: APICredentials.Place
     ) -> APICredentials? {
         guard let credentials = configuration.credentials, credentials.place == place, !endpoint.isAnonymous else {
             return nil
@@ -199,7 +199,7 @@ final class RequestBuilder: Sendable {
     }
 
     /// Refuses to send credentials unencrypted to another machine; `allowsCleartext` is not meant for them.
-    private func refuseExposure<Response>(of endpoint: Endpoint<Response>) throws(ServiceError) {
+    private func refuseExposure(of endpoint: UntypedEndpoint) throws(ServiceError) {
         guard configuration.credentials != nil, !endpoint.isAnonymous,
             !configuration.cleartext.allowsCredentials(at: origin)
         else { return }
@@ -207,11 +207,8 @@ final class RequestBuilder: Sendable {
         throw .invalidRequest(InvalidRequest(.cleartext, reason))
     }
 
-    private func headers<Response>(of endpoint: Endpoint<Response>, body: EncodedBody?, key: String?)
-        -> HTTPHeaders
-    {
-        var headers =
-            Response.self == Data.self || Response.self == String.self ? fixedHeaders.bytes : fixedHeaders.decoded
+    private func headers(of endpoint: UntypedEndpoint, body: EncodedBody?, key: String?) -> HTTPHeaders {
+        var headers = endpoint.isDecoded ? fixedHeaders.decoded : fixedHeaders.bytes
         if let body, headers["Content-Type"] == nil || body.override != .client {
             headers["Content-Type"] = body.contentType
         }

@@ -19,14 +19,14 @@ extension APIClient {
     ///   - lastID: The identifier of the last event that was received, to continue after that event. A redirect takes
     ///     it along.
     public nonisolated func events(_ endpoint: Endpoint<Data>, after lastID: String = "") -> ServerSentEvents {
-        eventStream(endpoint, after: lastID)
+        eventStream(endpoint.untyped, after: lastID)
     }
 
     /// Returns the events of a server's event stream.
     public nonisolated func events<Response>(
         _ endpoint: Endpoint<Response>, after lastID: String = ""
     ) -> ServerSentEvents {
-        eventStream(endpoint, after: lastID)
+        eventStream(endpoint.untyped, after: lastID)
     }
 
     /// Returns the data of a server's events as values, decoded from JSON with the decoder of the endpoint or the
@@ -41,10 +41,7 @@ extension APIClient {
         ServerSentEvents.Messages(events: events(endpoint, after: lastID))
     }
 
-    @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func eventStream<Response>(
-        _ endpoint: Endpoint<Response>, after lastID: String
-    ) -> ServerSentEvents {
+    private nonisolated func eventStream(_ endpoint: UntypedEndpoint, after lastID: String) -> ServerSentEvents {
         var endpoint = endpoint
         endpoint.headers["Accept"] = "text/event-stream"
         // As browsers do. `no-store` keeps a cache from storing the answer, but not from giving one that it has.

@@ -91,7 +91,7 @@ extension APIClient {
     public nonisolated func stream<Response>(
         _ endpoint: Endpoint<Response>
     ) async throws(ServiceError) -> StreamedResponse {
-        try await open(endpoint)
+        try await open(endpoint.untyped)
     }
 
     /// Runs the call, and returns as soon as the head of the response has arrived.
@@ -99,14 +99,13 @@ extension APIClient {
     /// With this overload `.get("logs")` needs no type.
     @concurrent
     public nonisolated func stream(_ endpoint: Endpoint<Data>) async throws(ServiceError) -> StreamedResponse {
-        try await open(endpoint)
+        try await open(endpoint.untyped)
     }
 
     /// Opens the stream, after a pause if it is opened again. Redirects may take the identifier of its last event
     /// along as far as `reach` says.
-    @_semantics("optimize.sil.specialize.generic.never")
-    nonisolated func open<Response>(
-        _ endpoint: Endpoint<Response>, acceptsCached: Bool = true, after pause: StreamPause? = nil,
+    nonisolated func open(
+        _ endpoint: UntypedEndpoint, acceptsCached: Bool = true, after pause: StreamPause? = nil,
         eventIDs reach: EventIDReach = .ownOrigin
     ) async throws(ServiceError) -> StreamedResponse {
         let call = try begin(endpoint, delivery: .stream, acceptsCached: acceptsCached, eventIDs: reach)
@@ -123,7 +122,7 @@ extension APIClient {
                 status: response.status, headers: response.headers, attempts: call.attempts,
                 cache: response.provenance.cache, chunks: StreamedResponse.Chunks(stream: stream),
                 decoding: StreamDecoding(
-                    interpreter: interpreter, decoder: endpoint.options.decoder, status: response.status
+                    interpreter: interpreter, decoder: endpoint.ownOptions?.decoder, status: response.status
                 ) { self.redactor(for: call) },
                 session: sent.session, origin: (response.redirectedTo ?? sent.url).origin)
         } catch {

@@ -43,7 +43,7 @@ extension APIClient {
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
             DownloadOrder(
-                source: .endpoint(endpoint), path: path, isResuming: resuming, digest: digest, byteLimit: byteLimit,
+                source: .endpoint(endpoint.untyped), path: path, isResuming: resuming, digest: digest, byteLimit: byteLimit,
                 onProgress: onProgress))
     }
 

@@ -9,7 +9,7 @@ struct DownloadOrder: Sendable {
     /// The endpoint of each attempt.
     enum Source: Sendable {
         /// Always this one.
-        case endpoint(Endpoint<Data>)
+        case endpoint(UntypedEndpoint)
         /// The one that the closure returns.
         case asking(@Sendable () async throws -> Endpoint<Data>)
     }
@@ -27,17 +27,18 @@ struct DownloadOrder: Sendable {
     }
 
     /// The endpoint that the call begins with. While a closure is asked for it, only its method is known.
-    var firstEndpoint: Endpoint<Data> {
-        if case .endpoint(let endpoint) = source { endpoint.acceptingOnlySuccess } else { .get("(address)") }
+    var firstEndpoint: UntypedEndpoint {
+        if case .endpoint(let endpoint) = source { return endpoint.acceptingOnlySuccess }
+        return Endpoint<Data>.get("(address)").untyped
     }
 
     /// Returns the endpoint of the next attempt of the call. Translates the errors of foreign code, and ends with the
     /// call.
-    func endpoint(of call: Call) async throws(ServiceError) -> Endpoint<Data> {
+    func endpoint(of call: Call) async throws(ServiceError) -> UntypedEndpoint {
         guard case .asking(let ask) = source else { return firstEndpoint }
         return try await call.runInChild { () async throws(ServiceError) in
             do {
-                return try await ask().acceptingOnlySuccess
+                return try await ask().untyped.acceptingOnlySuccess
             } catch {
                 throw ServiceError(error) { error in
                     let message = "the closure that names the address of a download threw \(foreignName(of: error))"
@@ -56,7 +57,7 @@ struct DownloadOrder: Sendable {
     }
 }
 
-extension Endpoint {
+extension UntypedEndpoint {
     /// What a server responds with another status is not the file.
     fileprivate var acceptingOnlySuccess: Self {
         var endpoint = self

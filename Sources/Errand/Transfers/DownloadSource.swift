@@ -41,7 +41,7 @@ struct DownloadSource: Sendable {
     ///   - isQueryCounted: `false` if the query is a signature, which is another one each time.
     ///   - clock: The time at which the requests were built.
     init(
-        of endpoint: Endpoint<Data>, as request: HTTPRequest, and again: HTTPRequest?, session: UUID?,
+        of endpoint: UntypedEndpoint, as request: HTTPRequest, and again: HTTPRequest?, session: UUID?,
         isQueryCounted: Bool, at clock: ClosedRange<Date>
     ) {
         /// Reads the fields, of which those of the endpoint itself are the same in each request.
@@ -142,7 +142,7 @@ struct DownloadSource: Sendable {
     private static let passingParameters: Set<String> = ["nonce", "signature", "timestamp", "ts"]
 }
 
-extension Endpoint {
+extension UntypedEndpoint {
     /// Returns whether the endpoint has a parameter with that name, beside those that clients add to each call.
     fileprivate func names(_ parameter: String) -> Bool {
         target != nil || query.items.contains { $0.name == parameter }

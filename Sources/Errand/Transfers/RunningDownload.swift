@@ -16,7 +16,7 @@ struct RunningDownload {
     private let order: DownloadOrder
     private let part: PartFile
 
-    private var endpoint: Endpoint<Data>
+    private var endpoint: UntypedEndpoint
     /// Whether the endpoint has been sent, so that a closure is asked for the next one.
     private var isUsed = false
     /// Whether the server has begun to send the file.
@@ -38,7 +38,7 @@ struct RunningDownload {
 
     /// Runs a download, from the check of its target to the file in place.
     static func run(
-        _ order: DownloadOrder, _ endpoint: Endpoint<Data>, as call: Call, of client: APIClient
+        _ order: DownloadOrder, _ endpoint: UntypedEndpoint, as call: Call, of client: APIClient
     ) async throws(ServiceError) -> DownloadedFile {
         try order.check()
         let path = order.path
@@ -55,7 +55,7 @@ struct RunningDownload {
     }
 
     private init(
-        _ order: DownloadOrder, _ endpoint: Endpoint<Data>, _ part: PartFile, _ call: Call, _ client: APIClient
+        _ order: DownloadOrder, _ endpoint: UntypedEndpoint, _ part: PartFile, _ call: Call, _ client: APIClient
     ) {
         (self.client, self.call, self.order, self.part, self.endpoint) = (client, call, order, part, endpoint)
         writer = PartWriter(part, of: call)

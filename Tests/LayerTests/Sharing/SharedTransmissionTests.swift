@@ -117,6 +117,7 @@ extension APIClient {
     fileprivate nonisolated func startTransmission(
         of endpoint: Endpoint<Int>, finishesAlone: Bool
     ) throws(ServiceError) -> SharedTransmission {
+        let endpoint = endpoint.untyped
         let call = Call(settings(for: endpoint, rules: rules(for: endpoint.ownOptions)))
         let transmission = Transmission(CallSettings(sharedBy: call.settings))
         let shared = SharedTransmission(transmission, finishesAlone: finishesAlone)

@@ -1,0 +1,89 @@
+import ChildProcess
+import Errand
+import ErrandSimulation
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Which locks a call takes that calls of another thread take too: how often, how often one is not free, and for how
+/// long it is held. It needs a build that counts them.
+enum LockBench {
+    private static let (tasks, seconds) = (64, 2.0)
+
+    static func run(into report: inout Report) async throws {
+        #if LOCK_STATISTICS
+        for (name, configure) in [("plain", { _ in }), ("everything", everything(try await tokens()))] as [Case] {
+            // Several servers in other processes would only take more of the cores: what is counted is on this side.
+            let server = try Child(Child.sibling("wire-peer"), ["serve"])
+            defer { server.kill() }
+            let url = "http://127.0.0.1:\(server.line().first ?? "")/small"
+            let calls = try await count(url, configure)
+            for kind in LockStatistics.kinds.sorted(by: { $0.held > $1.held }) {
+                let each = 1 / Double(calls)
+                let lock = "\(name).\(kind.name.replacing("Errand.", with: ""))"
+                report.add("\(lock).per_call", .number(Double(kind.count) * each), "times that a call takes it")
+                report.add(
+                    "\(lock).not_free_per_1000", .number(Double(kind.contended) * each * 1000),
+                    "of 1,000 calls, how many find it taken")
+                report.add(
+                    "\(lock).held_ns", .number(kind.held / .nanoseconds(kind.count)),
+                    "nanoseconds for which it is held each time, with a reading of the clock")
+            }
+        }
+        #else
+        throw Child.Failure(description: "locks are counted with `-Xswiftc -DLOCK_STATISTICS`")
+        #endif
+    }
+
+    #if LOCK_STATISTICS
+    private typealias Case = (String, (inout Configuration) -> Void)
+
+    private static func tokens() async throws -> TokenStore {
+        let tokens = TokenStore { $0 }
+        await tokens.signIn(Token(accessToken: "token", expiry: Date(timeIntervalSinceNow: 86_400)))
+        return tokens
+    }
+
+    private static func everything(_ tokens: TokenStore) -> (inout Configuration) -> Void {
+        { configuration in
+            configuration.tokens = tokens
+            configuration.rateLimit = .requests(1_000_000, per: .seconds(1))
+            configuration.deadline = .seconds(30)
+            configuration.cache = HTTPCache()
+            configuration.cookies = CookieJar()
+            configuration.breaker = .standard
+            configuration.sharesEqualRequests = true
+        }
+    }
+
+    private static func count(_ url: String, _ configure: (inout Configuration) -> Void) async throws -> Int {
+        var options = CurlTransport.Options()
+        options.loops = 4
+        let client = APIClient(url) {
+            $0.rateLimit = .unlimited
+            configure(&$0)
+            $0.transport = CurlTransport(options)
+        }
+        let calls = Counter()
+        for isWarm in [false, true] {
+            if isWarm { LockStatistics.reset() }
+            let end = ContinuousClock.now + .seconds(seconds)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<tasks {
+                    group.addTask {
+                        repeat {
+                            _ = try await client.run(Endpoint<NoContent>.get("", query: ["task": number]))
+                            if isWarm { calls.add(1) }
+                        } while ContinuousClock.now < end
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await client.shutdown()
+        return calls.value
+    }
+    #endif
+}
