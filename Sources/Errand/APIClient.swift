@@ -31,7 +31,7 @@ public actor APIClient {
     nonisolated let calls = CallsInFlight()
     nonisolated let hub: EventHub
     private nonisolated let defaultTransport: DefaultTransport?
-    private var closing: Promise<Void, Never>?
+    private var closing: Latch?
 
     /// Creates a client with that configuration.
     public init(_ configuration: Configuration) {
@@ -228,16 +228,16 @@ public actor APIClient {
         if let closing {
             // A shutdown that waits for a refresh must not be waited for by that refresh.
             if calls.isFinishing(TokenStore.refreshing) { return }
-            return await closing.completion()
+            return await closing.opened()
         }
-        let closing = Promise<Void, Never>()
+        let closing = Latch()
         self.closing = closing
         await calls.close()
         let client = TransportContext.Client(hub)
         await defaultTransport?.end(for: client)
         await configuration.transport?.endSends(of: client)
         hub.finish()
-        closing.complete(.success(()))
+        closing.open()
     }
 
     /// Refuses new calls, and shuts down the client once its running calls have finished, at the latest after `limit`.

@@ -43,7 +43,7 @@ protocol CacheStore: Sendable {
     func forget(_ session: UUID)
 
     /// What completes when the store has tried to remove everything that it was told to forget; `nil` if it has.
-    var pendingRemoval: Promise<Void, Never>? { get }
+    var pendingRemoval: Latch? { get }
 
     /// The number of responses and of their bytes.
     var extent: (responses: Int, bytes: Int) { get }
@@ -69,7 +69,7 @@ extension CacheStore {
     func takeProblem() -> String? { nil }
 
     /// Nothing is pending where removing takes no time.
-    var pendingRemoval: Promise<Void, Never>? { nil }
+    var pendingRemoval: Latch? { nil }
 }
 
 /// What a store knows without a wait.

@@ -34,7 +34,7 @@ struct DiskCacheState {
     /// How often in a row not everything could be removed that was pending.
     var failedPasses = 0
     /// The end of the last attempt to remove what belongs to a session that has ended.
-    var lastForgetting: Promise<Void, Never>?
+    var lastForgetting: Latch?
     /// When the store in memory forgets everything.
     var frontEnd: Instant
     /// Whether the folder may have been removed and made again since it was looked at.

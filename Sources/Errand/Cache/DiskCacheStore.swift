@@ -280,7 +280,7 @@ final class DiskCacheStore: CacheStore {
     }
 
     func forget(_ session: UUID) {
-        let forgetting = Promise<Void, Never>()
+        let forgetting = Latch()
         writer.state.withLock { state in
             state.removals.note(.session(session))
             state.pending.add(.removal(.session(session)))
@@ -289,13 +289,13 @@ final class DiskCacheStore: CacheStore {
         front.remove(.session(session))
         writer.submit {
             self.writer.removePending()
-            forgetting.complete(.success(()))
+            forgetting.open()
         }
     }
 
-    var pendingRemoval: Promise<Void, Never>? {
+    var pendingRemoval: Latch? {
         // Changes are made in order, so the last attempt is over after those before it.
-        guard let last = writer.state.withLock({ $0.lastForgetting }), last.outcome == nil else { return nil }
+        guard let last = writer.state.withLock({ $0.lastForgetting }), !last.isOpen else { return nil }
         return last
     }
 

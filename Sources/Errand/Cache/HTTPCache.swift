@@ -265,7 +265,7 @@ extension HTTPCache {
 }
 
 extension HTTPCache: SessionKeeper {
-    func remove(session: UUID) -> Promise<Void, Never>? {
+    func remove(session: UUID) -> Latch? {
         forget(session)
         return store.pendingRemoval
     }

@@ -72,7 +72,7 @@ final class SplitCacheStore: CacheStore {
 
     func takeProblem() -> String? { disk.takeProblem() }
 
-    var pendingRemoval: Promise<Void, Never>? { disk.pendingRemoval }
+    var pendingRemoval: Latch? { disk.pendingRemoval }
 
     var extent: (responses: Int, bytes: Int) {
         let (onDisk, inMemory) = (disk.extent, memory.extent)

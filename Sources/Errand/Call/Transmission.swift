@@ -33,7 +33,7 @@ final class Transmission: Interruptible, PhaseReporter {
         /// The access tokens that were sent, kept so that errors can be redacted.
         var accessTokens: (last: String?, before: String?)
         /// The end of the last reading of the request's body.
-        var bodyRead: Promise<Void, Never>?
+        var bodyRead: Latch?
         /// The transmission whose response is awaited in place of an own one, or was.
         var followed: Transmission?
         /// Which of several servers were asked.
@@ -239,7 +239,7 @@ final class Transmission: Interruptible, PhaseReporter {
     }
 
     /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
+    func beginReading(until end: Latch) -> Latch? {
         record.withLock { record in
             defer { record.bodyRead = end }
             return record.bodyRead

@@ -18,9 +18,9 @@ final class CallsInFlight: TransmissionOwner {
         var refreshes: [RefreshRun] = []
         /// The refreshes that may still make calls, although no others may begin.
         var finishing: [RefreshRun] = []
-        var drained: Promise<Void, Never>?
+        var drained: Latch?
         /// Ends the time in which running calls may finish; `nil` before and after that time.
-        var grace: Promise<Void, Never>?
+        var grace: Latch?
 
         /// Whether the call may begin: after the client was closed, only a refresh that other calls wait for.
         func admits(_ call: Call) -> Bool {
@@ -28,7 +28,7 @@ final class CallsInFlight: TransmissionOwner {
         }
 
         /// What waits for the end of the last call, if there is none left.
-        var waiting: [Promise<Void, Never>] {
+        var waiting: [Latch] {
             guard isEmpty, grace != nil || drained != nil else { return [] }
             return [grace, drained].compactMap(\.self)
         }
@@ -99,7 +99,7 @@ final class CallsInFlight: TransmissionOwner {
             return (counts.queue(CollectionOfOne(state.calls.count)), state.waiting)
         }
         listening.resume()
-        for promise in waiting { promise.complete(.success(())) }
+        for latch in waiting { latch.open() }
     }
 
     /// Keeps a transmission that runs by itself until its end. It counts when the client is shut down, and not among
@@ -119,7 +119,7 @@ final class CallsInFlight: TransmissionOwner {
             state.transmissions[ObjectIdentifier(transmission)] = nil
             return state.waiting
         }
-        for promise in waiting { promise.complete(.success(())) }
+        for latch in waiting { latch.open() }
     }
 
     /// Cancels all calls except those that a token refresh has made: a refresh belongs to a token store and not to a
@@ -134,27 +134,27 @@ final class CallsInFlight: TransmissionOwner {
     ///
     /// A refresh may still begin, because a running call may wait for its token.
     func finish(until end: Instant, time: any TimeSource) async {
-        let grace: Promise<Void, Never>? = state.withLock { state in
+        let grace: Latch? = state.withLock { state in
             guard !state.isClosed || state.grace != nil else { return nil }
             state.isClosed = true
-            let grace = state.grace ?? Promise<Void, Never>()
+            let grace = state.grace ?? Latch()
             if !state.isEmpty { state.grace = grace }
             return state.isEmpty ? nil : grace
         }
         guard let grace else { return }
-        let alarm = time.schedule(at: end, for: .sleeper("the end of a shutdown")) { grace.complete(.success(())) }
+        let alarm = time.schedule(at: end, for: .sleeper("the end of a shutdown")) { grace.open() }
         defer { alarm.cancel() }
         await CallScope().wait {
-            await grace.completion()
+            await grace.opened()
         } onStop: {
-            grace.complete(.success(()))
+            grace.open()
         }
     }
 
     /// Ends the time in which running calls may finish.
     func endGrace() {
         let grace = state.withLock { $0.grace.take() }
-        grace?.complete(.success(()))
+        grace?.open()
     }
 
     /// Whether the shutdown that is under way waits for that refresh.
@@ -176,14 +176,14 @@ final class CallsInFlight: TransmissionOwner {
         for refresh in refreshes { await refresh.ended() }
         let (drained, isDrained) = state.withLock { state in
             state.finishing = []
-            let drained = state.drained ?? Promise<Void, Never>()
+            let drained = state.drained ?? Latch()
             state.drained = drained
             return (drained, state.isEmpty)
         }
-        if isDrained { drained.complete(.success(())) }
+        if isDrained { drained.open() }
         // Calls that the closure of a refresh has left behind.
         stopAll { _, _ in true }
-        await drained.completion()
+        await drained.opened()
         counts.finish()
     }
 

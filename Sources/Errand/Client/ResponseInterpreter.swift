@@ -44,7 +44,23 @@ struct ResponseInterpreter: Sendable {
         }
         guard isAccepted else { throw error(of: response, redactor: redactor()) }
         // A status that the call accepts besides success says that there is no such value.
-        if !response.isSuccess, let absent = emptyValue(type, Data()) { return absent }
+        if !response.isSuccess {
+            return try absent(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+        }
+        return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+    }
+
+    // A function that has an optional of the type looks up that type whenever it is called. So those are apart that a
+    // usual response does not need.
+
+    /// Decodes a response without success that the call accepts.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private func absent<Response: Decodable>(
+        _ type: Response.Type, below keys: [String], in response: HTTPResponse, by decoder: (any ResponseDecoder)?,
+        for call: Call?, redactor: () -> Redactor
+    ) throws(ServiceError) -> Response {
+        if let absent = emptyValue(type, Data()) { return absent }
         return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
     }
 
@@ -55,34 +71,49 @@ struct ResponseInterpreter: Sendable {
         by decoder: (any ResponseDecoder)? = nil, for call: Call? = nil, redactor: () -> Redactor
     ) throws(ServiceError) -> Response {
         let body = response.body.bytes ?? Data()
+        if body.isEmpty || type == NoContent.self || type == Data.self || type == String.self {
+            return try undecoded(type, body, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+        }
+        return try decoded(type, body, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+    }
+
+    /// Returns the value of a response that may need no decoder: an empty one, bytes or text.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private func undecoded<Response: Decodable>(
+        _ type: Response.Type, _ body: Data, below keys: [String], in response: HTTPResponse,
+        by decoder: (any ResponseDecoder)?, for call: Call?, redactor: () -> Redactor
+    ) throws(ServiceError) -> Response {
         if let empty = emptyValue(type, body) { return empty }
         if type == Data.self, keys.isEmpty, let bytes = body as? Response { return bytes }
-        func failure(
-            _ path: String, _ expected: String, _ found: String, _ advice: String? = nil
-        ) -> ServiceError {
-            let redactor = redactor()
-            let (snippet, isCut) = redactor.beginning(of: body, length: Self.snippetLength)
-            var failure = DecodingFailure(
-                path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
-                found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
-                snippet: isCut ? "\(snippet)…" : snippet, status: response.status)
-            failure.advice.value = advice.map { redactor.beginning(of: $0.utf8, length: Self.snippetLength).text }
-            return .decodingFailed(failure)
-        }
         if type == String.self, keys.isEmpty, isText(response.headers) {
             let label = MediaType(response.headers["Content-Type"] ?? "").charset ?? "utf-8"
             let charset = Charset(label: label)
             if let text = charset?.text(in: body).map(CombiningMarks.sorted) as? Response { return text }
-            let problem = charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)"
-            throw failure("", "text in UTF-8, UTF-16 or Latin 1", problem, "to get the bytes, ask for `Data`")
+            throw failure(
+                of: response, redactor(), expected: "text in UTF-8, UTF-16 or Latin 1",
+                found: charset == nil ? "the charset \(label)" : "bytes that are not valid \(label)",
+                "to get the bytes, ask for `Data`")
         }
+        return try decoded(type, body, below: keys, in: response, by: decoder, for: call, redactor: redactor)
+    }
+
+    /// Decodes a body by the decoder.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private func decoded<Response: Decodable>(
+        _ type: Response.Type, _ body: Data, below keys: [String], in response: HTTPResponse,
+        by decoder: (any ResponseDecoder)?, for call: Call?, redactor: () -> Redactor
+    ) throws(ServiceError) -> Response {
         if let found = unacceptedType(of: response.headers) {
             throw failure(
-                "", acceptedContentTypes.first ?? "nothing", found,
+                of: response, redactor(), expected: acceptedContentTypes.first ?? "nothing", found: found,
                 "to decode it anyway, add it to `acceptedContentTypes`")
         }
         guard !body.isEmpty else {
-            throw failure("", "\(type)", "an empty body", "if that is right, ask for `NoContent` or an optional")
+            throw failure(
+                of: response, redactor(), expected: "\(type)", found: "an empty body",
+                "if that is right, ask for `NoContent` or an optional")
         }
         let json = body.withoutByteOrderMark
         do {
@@ -97,13 +128,30 @@ struct ResponseInterpreter: Sendable {
                 let isNoJSON = if case DecodingError.dataCorrupted = error { true } else { false }
                 let isPage = isNoJSON && body.first == UInt8(ascii: "<")
                 return failure(
-                    cause.path, cause.expected, isPage ? "a page of HTML or XML" : cause.found,
+                    of: response, redactor(), at: cause.path, expected: cause.expected,
+                    found: isPage ? "a page of HTML or XML" : cause.found,
                     DecodingAdvice.text(on: error, decoding: json))
             }
         }
     }
 
+    /// Returns the error for a response that is not what the call asks for.
+    private func failure(
+        of response: HTTPResponse, _ redactor: Redactor, at path: String = "", expected: String, found: String,
+        _ advice: String?
+    ) -> ServiceError {
+        let (snippet, isCut) = redactor.beginning(of: response.body.bytes ?? Data(), length: Self.snippetLength)
+        var failure = DecodingFailure(
+            path: redactor.beginning(of: path.utf8, length: Self.pathLength).text, expected: expected,
+            found: redactor.beginning(of: found.utf8, length: Self.snippetLength).text,
+            snippet: isCut ? "\(snippet)…" : snippet, status: response.status)
+        failure.advice.value = advice.map { redactor.beginning(of: $0.utf8, length: Self.snippetLength).text }
+        return .decodingFailed(failure)
+    }
+
     /// Returns the value that an empty body stands for; `nil` if the type has none.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
     private func emptyValue<Response>(_ type: Response.Type, _ body: Data) -> Response? {
         // To look for a conformance takes long, and few bodies are empty.
         guard body.isEmpty || type == NoContent.self, let type = type as? any EmptyRepresentable.Type else {

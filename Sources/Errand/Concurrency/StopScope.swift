@@ -93,8 +93,8 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
     ) async throws(Failure) -> Value {
         if let reason { throw reason }
         let slot = Slot<Result<Value, Failure>>()
-        let over = Promise<Void, Never>()
-        let id = listeners.add(.closure { over.complete(.success(())) })
+        let over = Latch()
+        let id = listeners.add(.closure { over.open() })
         defer { listeners.remove(id) }
         // A group that keeps no results costs a third less, and the slot holds the only result.
         await withDiscardingTaskGroup { group in
@@ -104,11 +104,11 @@ package struct StopScope<Failure: CancellationFailure>: Sendable {
                 } catch {
                     slot.put(.failure(error))
                 }
-                over.complete(.success(()))
+                over.open()
             }
             // A cancellation of the caller reaches the child by itself. This wait ends when the child ends, or at a
             // stop.
-            await over.completion()
+            await over.opened()
             if reason != nil { group.cancelAll() }
         }
         // The group has waited for its child, so the slot is full.

@@ -155,7 +155,7 @@ public final class CookieJar: Sendable {
 
 extension CookieJar: SessionKeeper {
     @discardableResult
-    func remove(session: UUID) -> Promise<Void, Never>? {
+    func remove(session: UUID) -> Latch? {
         saved.removeAll(of: session)
     }
 

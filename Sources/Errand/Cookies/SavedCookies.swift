@@ -25,7 +25,7 @@ final class SavedCookies: Sendable {
         /// The sessions whose cookies are kept in memory alone, until the sessions end.
         var unsaved: Set<UUID> = []
         /// Complete when the file has been written, or cannot be, after the end of a session.
-        var removals: [Promise<Void, Never>] = []
+        var removals: [Latch] = []
         /// Whether all cookies were removed before the file was read.
         var isCleared = false
         /// Whether the file has to be written.
@@ -33,7 +33,7 @@ final class SavedCookies: Sendable {
         /// Whether the file may be written. One that cannot be read stays as it is.
         var mayWrite = true
         /// The end of the write under way.
-        var writing: Promise<Void, Never>?
+        var writing: Latch?
         var problem: ServiceError? {
             didSet { if oldValue == nil { unreported = problem ?? unreported } }
         }
@@ -49,12 +49,12 @@ final class SavedCookies: Sendable {
 
     private let file: JarFile?
     private let state: Lock<State>
-    private let loaded = Promise<Void, ServiceError>()
+    private let loaded = Latch()
 
     init(_ file: JarFile?) {
         self.file = file
         state = Lock(State(phase: file == nil ? .ready : .unread))
-        if file == nil { loaded.complete(.success(())) }
+        if file == nil { loaded.open() }
     }
 
     /// Whether there is a file.
@@ -69,7 +69,7 @@ final class SavedCookies: Sendable {
     }
 
     /// Whether the file has been read.
-    var isLoaded: Bool { loaded.outcome != nil }
+    var isLoaded: Bool { loaded.isOpen }
 
     /// Returns something of the cookies, whether the file has been read or not.
     func read<Value: Sendable>(_ body: (JarState) -> Value) -> Value {
@@ -101,7 +101,7 @@ final class SavedCookies: Sendable {
 
     /// Removes the cookies of a session that has ended, and those in the file. Returns what completes when the file has
     /// been written, or cannot be; `nil` if nothing is to be written.
-    func removeAll(of session: UUID) -> Promise<Void, Never>? {
+    func removeAll(of session: UUID) -> Latch? {
         change { state in
             if !state.ended.contains(session) {
                 if state.ended.count == Self.rememberedSessions { state.ended.removeFirst() }
@@ -111,7 +111,7 @@ final class SavedCookies: Sendable {
             state.unsaved.remove(session)
         }
         startLoading()
-        let removal = Promise<Void, Never>()
+        let removal = Latch()
         let isPending = state.withLock { state in
             if state.isFileBehind { state.removals.append(removal) }
             return state.isFileBehind
@@ -121,12 +121,12 @@ final class SavedCookies: Sendable {
 
     /// Completes the removals, unless the file has still to be read or written.
     private func endRemovals() {
-        let over: [Promise<Void, Never>] = state.withLock { state in
+        let over: [Latch] = state.withLock { state in
             guard !state.isFileBehind else { return [] }
             defer { state.removals = [] }
             return state.removals
         }
-        for removal in over { removal.complete(.success(())) }
+        for removal in over { removal.open() }
     }
 
     private func change<Value: Sendable>(
@@ -165,7 +165,7 @@ final class SavedCookies: Sendable {
             }
             // First, because who has waited for the file may wait for its changes next.
             self.save(by: time)
-            self.loaded.complete(.success(()))
+            self.loaded.open()
             self.endRemovals()
         }
     }
@@ -173,13 +173,13 @@ final class SavedCookies: Sendable {
     /// Waits until the file has been read.
     func load(by time: any TimeSource, in scope: CallScope) async throws(ServiceError) {
         startLoading(by: time)
-        try await loaded.value(in: scope)
+        try await loaded.opened(in: scope)
     }
 
     /// Waits until the file has been read, even if the task is canceled.
     func load() async {
         startLoading()
-        await loaded.completion()
+        await loaded.opened()
     }
 
     private func finishLoading(_ saved: [JarFile.Entry], at now: Date) {
@@ -215,9 +215,9 @@ final class SavedCookies: Sendable {
         while true {
             let (isUnread, writing) = state.withLock { ($0.phase == .unread, $0.writing) }
             if !isUnread, !isLoaded {
-                await loaded.completion()
+                await loaded.opened()
             } else if let writing {
-                await writing.completion()
+                await writing.opened()
             } else {
                 return
             }
@@ -227,7 +227,7 @@ final class SavedCookies: Sendable {
     /// Writes the file, unless a write is under way, which then writes once more.
     private func save(by time: any TimeSource) {
         guard let file else { return }
-        let writing = Promise<Void, Never>()
+        let writing = Latch()
         let begins = state.withLock { state in
             guard state.isDirty, state.mayWrite, state.phase == .ready, state.writing == nil else { return false }
             state.writing = writing
@@ -245,7 +245,7 @@ final class SavedCookies: Sendable {
                 let found = problem
                 self.state.withLock { $0.problem = found }
             }
-            writing.complete(.success(()))
+            writing.open()
             self.endRemovals()
         }
     }

@@ -169,6 +169,13 @@ extension String {
     /// Compares as HTTP compares names: ASCII letters are case-insensitive.
     func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
+        func areEqual(_ one: some Sequence<UInt8>, _ other: some Sequence<UInt8>) -> Bool {
+            zip(one, other).allSatisfy { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
+        }
+        // Bytes in a buffer are read ten times as fast as those of a string.
+        let result = utf8.withContiguousStorageIfAvailable { one in
+            other.utf8.withContiguousStorageIfAvailable { areEqual(one, $0) }
+        }
+        return (result ?? nil) ?? areEqual(utf8, other.utf8)
     }
 }

@@ -12,7 +12,7 @@ final class HedgeReporter: PhaseReporter {
 
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { transmission.beginUpload(of: length) }
 
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
+    func beginReading(until end: Latch) -> Latch? {
         transmission.beginReading(until: end)
     }
 

@@ -16,9 +16,9 @@ final class HedgeRace: Sendable {
 
     private let state = Lock(State())
     /// Completes when the response is late, or when there is nothing to wait for any more.
-    let due = Promise<Void, Never>()
+    let due = Latch()
     /// Completes when there is a winner, or when all have ended.
-    let over = Promise<Void, Never>()
+    let over = Latch()
 
     /// The winner, and whether the other was under way when it won.
     var end: (winner: Entrant?, isLate: Bool) { state.withLock { ($0.winner, $0.isLate) } }
@@ -52,7 +52,7 @@ final class HedgeRace: Sendable {
             if hasWon, state.winner == nil { (state.winner, state.isLate) = (entrant, state.results.count == 1) }
             return state.isOver
         }
-        due.complete(.success(()))
-        if isOver { over.complete(.success(())) }
+        due.open()
+        if isOver { over.open() }
     }
 }

@@ -30,14 +30,14 @@ extension Servers {
                 await race.run(.first, isGood: { isGood($0, on: way, context) }) { () async throws(ServiceError) in
                     try await next(request, context.entering(way))
                 }
-                way.begun?.complete(.success(()))
+                way.begun?.open()
             }
-            await way.begun?.completion()
+            await way.begun?.opened()
             if let start = way.start, !race.hasEnded {
                 let alarm = time.schedule(at: start.advanced(by: delay), for: .watch("a late response")) {
-                    race.due.complete(.success(()))
+                    race.due.open()
                 }
-                await race.due.completion()
+                await race.due.opened()
                 alarm.cancel()
             }
             // One that tries its server is to show whether that responds, and is not replaced.
@@ -56,7 +56,7 @@ extension Servers {
                     }
                 }
             }
-            await race.over.completion()
+            await race.over.opened()
             if let winner = race.end.winner { (winner == .first ? other : way)?.lose() }
             group.cancelAll()
         }

@@ -29,7 +29,7 @@ final class ServerWay: SendWay {
     private let isHedge: Bool
     private let state = Lock(State())
     /// Completes when the request is given to the transport; `nil` if nobody waits for that.
-    let begun: Promise<Void, Never>?
+    let begun: Latch?
 
     init(
         pool: ServerPool, transmission: Transmission, asker: ServerRecords.Asker, request: HTTPRequest,
@@ -37,7 +37,7 @@ final class ServerWay: SendWay {
     ) {
         (self.pool, self.transmission, self.asker, self.request) = (pool, transmission, asker, request)
         (self.longestPause, self.endpoint, self.isHedge) = (longestPause, endpoint, isHedge)
-        begun = endpoint == nil ? nil : Promise()
+        begun = endpoint == nil ? nil : Latch()
     }
 
     /// Returns the way of a second request: to another server, if there is one and the request may go there.
@@ -90,7 +90,7 @@ final class ServerWay: SendWay {
             state.sends += 1
             state.start = state.start ?? now
         }
-        begun?.complete(.success(()))
+        begun?.open()
     }
 
     func noteHead(at instant: Instant) { state.withLock { $0.head = instant } }

@@ -10,15 +10,15 @@ extension DiskThreads {
     ) async throws(Failure) -> Value {
         if grace == .zero, scope.isStopped { throw scope.reason ?? .cancelled }
         let place = DiskPlace(path)
-        let (done, over) = (Promise<Value, Failure>(), Promise<Void, Never>())
+        let (done, over) = (Promise<Value, Failure>(), Latch())
         let ticket = submit(at: place) {
             done.complete(Result(catching: work))
-            over.complete(.success(()))
+            over.open()
         }
         do throws(Failure) {
             return try await done.value(in: scope)
         } catch {
-            if done.outcome == nil, grace > .zero { await over.completion(within: grace) }
+            if done.outcome == nil, grace > .zero { await over.opened(within: grace) }
             if let outcome = done.outcome { return try outcome.get() }
             withdraw(ticket, at: place)
             throw scope.reason ?? error
@@ -36,12 +36,12 @@ extension DiskThreads {
 
     /// Runs `work`, which is done in any case, and waits for it no longer than `grace`.
     func finish(at path: String, within grace: Duration, _ work: @escaping @Sendable () -> Void) async {
-        let over = Promise<Void, Never>()
+        let over = Latch()
         submit(at: DiskPlace(path)) {
             work()
-            over.complete(.success(()))
+            over.open()
         }
-        await over.completion(within: grace)
+        await over.opened(within: grace)
     }
 }
 
@@ -124,14 +124,14 @@ extension DiskThreads {
     }
 }
 
-extension Promise where Value == Void, Failure == Never {
-    /// Waits until the promise has completed, but no longer than that, even if the task is canceled.
-    fileprivate func completion(within limit: Duration) async {
+extension Latch {
+    /// Waits until the latch is open, but no longer than that, even if the task is canceled.
+    fileprivate func opened(within limit: Duration) async {
         let time = SystemTime.shared
         let alarm = time.schedule(at: time.now.advanced(by: limit), for: .watch("the end of work on a file")) {
-            self.complete(.success(()))
+            self.open()
         }
-        await completion()
+        await opened()
         alarm.cancel()
     }
 }

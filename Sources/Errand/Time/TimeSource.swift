@@ -78,10 +78,10 @@ extension TimeSource {
             if scope.isStopped { throw .cancelled }
             return
         }
-        let promise = Promise<Void, Failure>()
-        let alarm = schedule(at: instant, for: purpose) { promise.complete(.success(())) }
+        let end = Latch()
+        let alarm = schedule(at: instant, for: purpose) { end.open() }
         defer { alarm.cancel() }
-        try await promise.value(in: scope)
+        try await end.opened(in: scope)
     }
 }
 

@@ -195,7 +195,7 @@ protocol PhaseReporter: AnyObject, Sendable {
     /// Begins to report how much of a body of that length has been sent; `nil` if the caller has no handler for it.
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)?
     /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>?
+    func beginReading(until end: Latch) -> Latch?
     /// Whether the send may wait for another permit.
     var mayWait: Bool { get }
     /// Reports how long the send has waited for another permit.

@@ -156,14 +156,14 @@ public struct TransportContext: Sendable {
     /// A stop does not end the operation by itself. Do not use this around the `send` of another transport, which waits
     /// for the end of the reading before.
     public func readingBody<Value>(_ operation: () async throws -> Value) async rethrows -> Value {
-        let end = Promise<Void, Never>()
-        await beginReading(until: end)?.completion()
-        defer { end.complete(.success(())) }
+        let end = Latch()
+        await beginReading(until: end)?.opened()
+        defer { end.open() }
         return try await operation()
     }
 
     /// Begins to read the stream of the request's body, until `end` completes. Returns the end of the reading before.
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? {
+    func beginReading(until end: Latch) -> Latch? {
         send.reporter.beginReading(until: end)
     }
 
@@ -194,7 +194,7 @@ private final class PhaseClosure: PhaseReporter {
     }
 
     func beginUpload(of length: Int?) -> (@Sendable (Int) -> Void)? { nil }
-    func beginReading(until end: Promise<Void, Never>) -> Promise<Void, Never>? { nil }
+    func beginReading(until end: Latch) -> Latch? { nil }
 
     func noteWait(forPermit wait: Duration) {}
     func tell(_ event: () -> ClientEvent.Kind?) {}

@@ -11,7 +11,7 @@ final class SocksServer: Sendable {
     let requests = Noted<[String]>([])
     let url: String
     private let listener: LoopbackSocket
-    private let asked = Promise<Void, Never>()
+    private let asked = Latch()
     private let granted = DispatchSemaphore(value: 0)
 
     init() throws {
@@ -28,14 +28,14 @@ final class SocksServer: Sendable {
     }
 
     private static func serve(
-        _ socket: LoopbackSocket, _ requests: Noted<[String]>, _ asked: Promise<Void, Never>,
+        _ socket: LoopbackSocket, _ requests: Noted<[String]>, _ asked: Latch,
         _ granted: DispatchSemaphore
     ) {
         // The methods that the client knows. The answer is that it needs no password.
         guard !socket.read().isEmpty, socket.write(Data([5, 0])) else { return }
         // The address to connect to.
         guard !socket.read().isEmpty else { return }
-        asked.complete(.success(()))
+        asked.open()
         granted.wait()
         granted.signal()
         guard socket.write(Data([5, 0, 0, 1, 127, 0, 0, 1, 0, 1])) else { return }
@@ -47,7 +47,7 @@ final class SocksServer: Sendable {
     }
 
     /// Waits until a client wants to connect.
-    func isAsked() async throws { await asked.completion() }
+    func isAsked() async throws { await asked.opened() }
 
     /// Lets all connections be opened from now on.
     func grant() { granted.signal() }

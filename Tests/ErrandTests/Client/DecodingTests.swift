@@ -23,10 +23,10 @@ import Testing
     private final class OtherCalls: Sendable {
         struct NeverEnded: Error {}
 
-        let begin = Promise<Void, ServiceError>()
+        let begin = Latch()
         private let ended = DispatchSemaphore(value: 0)
 
-        func decodingHasBegun() { begin.complete(.success(())) }
+        func decodingHasBegun() { begin.open() }
         func haveEnded() { ended.signal() }
 
         func wait() throws {
@@ -44,7 +44,7 @@ import Testing
         async let large = SlowList.$others.withValue(others) {
             try await OwnThread.run { try await client.run(Endpoint<SlowList>.get("large")) }
         }
-        try await others.begin.value()
+        try await others.begin.opened(in: CallScope())
         for _ in 0..<100 { #expect(try await client.run(Endpoint<Int>.get("small")) == 1) }
         others.haveEnded()
         #expect(try await large.rows.count == 450_000)

@@ -95,15 +95,15 @@ import Testing
     func stopped() async throws {
         let threads = DiskThreads(patient)
         let gate = DispatchSemaphore(value: 0)
-        let (hung, hasBegun) = (Noted<[String]>([]), Promise<Void, Never>())
+        let (hung, hasBegun) = (Noted<[String]>([]), Latch())
         let first = Task {
             try await threads.run(at: "a/file") { () throws(ServiceError) in
-                hasBegun.complete(.success(()))
+                hasBegun.open()
                 gate.wait()
                 hung.update { $0.append("first") }
             }
         }
-        await hasBegun.completion()
+        await hasBegun.opened()
         let second = Task {
             try await threads.run(at: "a/file") { () throws(ServiceError) in hung.update { $0.append("second") } }
         }
@@ -126,15 +126,15 @@ import Testing
     @Test("a stop of the scope ends the wait with its reason; with a grace, work that is done within it counts")
     func scopes() async throws {
         let threads = DiskThreads(patient)
-        let (gate, hasBegun) = (DispatchSemaphore(value: 0), Promise<Void, Never>())
+        let (gate, hasBegun) = (DispatchSemaphore(value: 0), Latch())
         let scope = CallScope()
         let work = Task {
             try await threads.run(at: "a/file", in: scope) { () throws(ServiceError) in
-                hasBegun.complete(.success(()))
+                hasBegun.open()
                 gate.wait()
             }
         }
-        await hasBegun.completion()
+        await hasBegun.opened()
         scope.stop(.signInRequired)
         await #expect(throws: ServiceError.signInRequired) { try await work.value }
         gate.signal()

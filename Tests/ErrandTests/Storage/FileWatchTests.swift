@@ -133,25 +133,25 @@ struct FileWatchTests {
         let noted = Noted(0)
         let watched = await watch("a/file", noting: noted)
         let sentinel = await watch("sentinel")
-        let (isBlocked, isFree) = (Promise<Void, Never>(), Promise<Void, Never>())
+        let (isBlocked, isFree) = (Latch(), Latch())
         // The disk is not looked at until both have happened.
         async let blocker: Void = DiskThreads.shared.finish(at: scratch.path("a/file")) {
-            isBlocked.complete(.success(()))
+            isBlocked.open()
             let free = DispatchSemaphore(value: 0)
             Task {
-                await isFree.completion()
+                await isFree.opened()
                 free.signal()
             }
             free.wait()
         }
-        await isBlocked.completion()
+        await isBlocked.opened()
         try files.removeItem(atPath: scratch.path("a"))
         try make()
         try replace("sentinel", with: "")
         // The changes come in order, on one thread.
         await sentinel.next()
         let before = noted.value
-        isFree.complete(.success(()))
+        isFree.open()
         await blocker
         await looked(at: scratch.path("a/file"))
         #expect(noted.value == before + 1)

@@ -23,12 +23,12 @@ import Testing
         // certain, however late they fire.
         for unit in [10, 100, 1000, 10_000].map({ Duration.milliseconds($0) }) {
             let fired = Noted<[Int]>([])
-            let last = Promise<Void, ServiceError>()
+            let last = Latch()
             let start = time.now
             func set(_ number: Int, after units: Int) -> Alarm {
                 time.schedule(at: start.advanced(by: unit * units), for: .watch) {
                     fired.update { $0.append(number) }
-                    if number == 3 { last.complete(.success(())) }
+                    if number == 3 { last.open() }
                 }
             }
             _ = set(3, after: 4)
@@ -36,7 +36,7 @@ import Testing
             set(0, after: 1).cancel()
             _ = set(2, after: 3)
             let isInTime = time.now < start.advanced(by: unit)
-            try await last.value()
+            try await last.opened(in: CallScope())
             guard isInTime else { continue }
             #expect(fired.value == [1, 2, 3])
             return
@@ -78,9 +78,9 @@ import Testing
     @Test("a distant alarm does not delay a near one")
     func near() async throws {
         let far = time.schedule(at: time.now.advanced(by: .seconds(3600)), for: .watch) {}
-        let promise = Promise<Void, ServiceError>()
-        _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { promise.complete(.success(())) }
-        try await promise.value()
+        let latch = Latch()
+        _ = time.schedule(at: time.now.advanced(by: .milliseconds(10)), for: .watch) { latch.open() }
+        try await latch.opened(in: CallScope())
         far.cancel()
     }
 }

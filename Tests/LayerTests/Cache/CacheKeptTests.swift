@@ -260,12 +260,12 @@ import Testing
 
 /// Replies that are held back until a test releases them, in the order of their requests.
 private final class HeldReplies: Sendable {
-    private let gates = Noted<[Promise<Void, Never>]>([])
+    private let gates = Noted<[Latch]>([])
 
     func reply() async -> HTTPResponse {
-        let gate = Promise<Void, Never>()
+        let gate = Latch()
         gates.update { $0.append(gate) }
-        await gate.completion()
+        await gate.opened()
         return HTTPResponse(
             status: 200, headers: ["Cache-Control": "max-age=600"], body: .bytes(Data(#""x""#.utf8)))
     }
@@ -275,5 +275,5 @@ private final class HeldReplies: Sendable {
         while gates.value.count < count { await Task.yield() }
     }
 
-    func release(_ number: Int) { gates.value[number].complete(.success(())) }
+    func release(_ number: Int) { gates.value[number].open() }
 }

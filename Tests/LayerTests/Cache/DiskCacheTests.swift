@@ -191,9 +191,9 @@ import Testing
         let session = try #require(tokens.presentSession)
         let held = await HeldPlace("\(folder)/")
         let removal = try #require(cache.remove(session: session))
-        #expect(removal.outcome == nil && files.count == 1)
+        #expect(!removal.isOpen && files.count == 1)
         held.release()
-        await removal.completion()
+        await removal.opened()
         #expect(files.isEmpty)
         #expect(cache.store.pendingRemoval == nil)
     }

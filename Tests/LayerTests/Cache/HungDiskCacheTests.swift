@@ -75,13 +75,13 @@ import Testing
         let store = store(reading: .seconds(600))
         let other = self.store(reading: .seconds(600))
         await other.put(CacheSample.response(size: 1), key)
-        let (hasBegun, gate) = (Promise<Void, Never>(), DispatchSemaphore(value: 0))
+        let (hasBegun, gate) = (Latch(), DispatchSemaphore(value: 0))
         async let old = store.read(key, in: CallScope()) { _ in
-            hasBegun.complete(.success(()))
+            hasBegun.open()
             gate.wait()
             return true
         }
-        await hasBegun.completion()
+        await hasBegun.opened()
         #expect(await store.put(CacheSample.response(size: 2), key) == nil)
         gate.signal()
         #expect(await old?.body.count == 1)
@@ -94,13 +94,13 @@ import Testing
         await self.store(reading: .seconds(600)).put(CacheSample.response(size: 1), key)
         let held = await HeldPlace("\(folder)/")
         await store.remove([.resource(key.resource)])
-        let (hasBegun, gate) = (Promise<Void, Never>(), DispatchSemaphore(value: 0))
+        let (hasBegun, gate) = (Latch(), DispatchSemaphore(value: 0))
         async let old = store.read(key, in: CallScope()) { _ in
-            hasBegun.complete(.success(()))
+            hasBegun.open()
             gate.wait()
             return true
         }
-        await hasBegun.completion()
+        await hasBegun.opened()
         held.release()
         // When this begins, the removal is carried out.
         await HeldPlace("\(folder)/").release()

@@ -169,9 +169,9 @@ import Testing
         if isRead { #expect(await jar.cookies.count == 1) }
         let held = await HeldPlace(path)
         let removal = try #require(jar.remove(session: session))
-        #expect(removal.outcome == nil && scratch.exists("cookies"))
+        #expect(!removal.isOpen && scratch.exists("cookies"))
         held.release()
-        await removal.completion()
+        await removal.opened()
         #expect(!scratch.exists("cookies"))
         #expect(jar.remove(session: session) == nil)
     }

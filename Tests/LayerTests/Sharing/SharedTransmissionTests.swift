@@ -9,7 +9,7 @@ import Testing
     private let endpoint = Endpoint<Int>.get("x")
 
     private func call(of client: APIClient, deadline: Duration? = nil) throws -> Call {
-        try client.begin(deadline.map(endpoint.deadline) ?? endpoint, delivery: .whole)
+        try client.begin((deadline.map(endpoint.deadline) ?? endpoint).untyped, delivery: .whole)
     }
 
     private func status(

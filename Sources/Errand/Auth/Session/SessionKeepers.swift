@@ -10,7 +10,7 @@ import Foundation
 protocol SessionKeeper: AnyObject, Sendable {
     /// Removes what belongs to a session that has ended: from now on, nothing of it is used. Returns what completes
     /// when the keeper has tried to remove it from the disk, too; `nil` if nothing is left to do.
-    func remove(session: UUID) -> Promise<Void, Never>?
+    func remove(session: UUID) -> Latch?
     /// Stops what runs in a session that has ended for that reason.
     func stop(session: UUID, because reason: ServiceError)
     /// Whether what it keeps outlives the process, so that it has to be removed by a process that has not used it.
@@ -18,7 +18,7 @@ protocol SessionKeeper: AnyObject, Sendable {
 }
 
 extension SessionKeeper {
-    func remove(session: UUID) -> Promise<Void, Never>? { nil }
+    func remove(session: UUID) -> Latch? { nil }
     func stop(session: UUID, because reason: ServiceError) {}
     var outlivesProcess: Bool { false }
 }
@@ -32,7 +32,7 @@ final class SessionKeepers: Sendable {
     private struct State: Sendable {
         var members: [Member] = []
         /// The removals that may be under way. Unlike its keeper, a removal is kept: the keeper may be released before.
-        var removals: [Promise<Void, Never>] = []
+        var removals: [Latch] = []
     }
 
     private let state = Lock(State())
@@ -57,7 +57,7 @@ final class SessionKeepers: Sendable {
         for keeper in keepers { keeper.stop(session: session, because: reason) }
         let removals = keepers.compactMap { $0.remove(session: session) }
         state.withLock { state in
-            state.removals.removeAll { $0.outcome != nil }
+            state.removals.removeAll(where: \.isOpen)
             state.removals += removals
         }
     }
@@ -65,14 +65,14 @@ final class SessionKeepers: Sendable {
     /// Waits until the keepers have removed what belongs to sessions that have ended, but no longer than that, because
     /// a disk may hang. It also waits in a canceled task.
     func waitUntilRemoved(within limit: Duration, by time: any TimeSource) async {
-        let pending = state.withLock { $0.removals.filter { $0.outcome == nil } }
+        let pending = state.withLock { $0.removals.filter { !$0.isOpen } }
         guard !pending.isEmpty else { return }
         let end = time.now.advanced(by: limit)
         // The removals continue; only the waits for them end.
         let alarm = time.schedule(at: end, for: .watch("the limit of a wait for removals")) {
-            for removal in pending { removal.complete(.success(())) }
+            for removal in pending { removal.open() }
         }
-        for removal in pending { await removal.completion() }
+        for removal in pending { await removal.opened() }
         alarm.cancel()
     }
 }

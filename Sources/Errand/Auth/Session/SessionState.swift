@@ -26,7 +26,7 @@ import Foundation
 /// A transition that reports on a refresh names it. If that refresh is not the one under way, its session has ended and
 /// the transition changes nothing. So no result of an ended session is ever used (T6, T7).
 ///
-/// Four rules are kept elsewhere: `Promise` lets a canceled waiter leave (T4), `SavedSession` keeps a refresh token
+/// Four rules are kept elsewhere: `Latch` lets a canceled waiter leave (T4), `SavedSession` keeps a refresh token
 /// that was not replaced (T10), and the layers let a refresh go first (T13) and say which responses are about the
 /// token (T16).
 ///

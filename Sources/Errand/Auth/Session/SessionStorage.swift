@@ -8,11 +8,11 @@ final class SessionStorage: Sendable {
     /// The right to use the persistence, until it ends.
     struct Access: Sendable {
         fileprivate let storage: SessionStorage
-        fileprivate let promise: Promise<Void, ServiceError>
+        fileprivate let latch: Latch
 
         func end() {
-            promise.complete(.success(()))
-            storage.last.withLock { if $0 === promise { $0 = nil } }
+            latch.open()
+            storage.last.withLock { if $0 === latch { $0 = nil } }
         }
     }
 
@@ -21,7 +21,7 @@ final class SessionStorage: Sendable {
     private let persistence: any TokenPersistence
     private let time: any TimeSource
     /// The last access in the queue: it begins when those before it have ended.
-    private let last = Lock<Promise<Void, ServiceError>?>(nil)
+    private let last = Lock<Latch?>(nil)
 
     init(_ persistence: any TokenPersistence, time: any TimeSource) {
         self.persistence = persistence
@@ -30,18 +30,18 @@ final class SessionStorage: Sendable {
     }
 
     /// The last access that has not ended yet.
-    var pending: Promise<Void, ServiceError>? { last.withLock { $0 } }
+    var pending: Latch? { last.withLock { $0 } }
 
     /// Waits until no other task in this process is using the persistence. Reading needs nothing more: another process
     /// replaces the saved session atomically.
     func beginAccess() async -> Access {
-        let mine = Promise<Void, ServiceError>()
+        let mine = Latch()
         let previous = last.withLock { last in
             defer { last = mine }
             return last
         }
-        await previous?.completion()
-        return Access(storage: self, promise: mine)
+        await previous?.opened()
+        return Access(storage: self, latch: mine)
     }
 
     // MARK: For the task that has the access

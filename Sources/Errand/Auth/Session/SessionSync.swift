@@ -8,7 +8,7 @@ final class SessionSync: Sendable {
         /// The load under way.
         var loading: Promise<Void, ServiceError>?
         /// The save that waits for its access: it will save what the session is then.
-        var coming: Promise<Void, ServiceError>?
+        var coming: Latch?
         /// Listens to changes of the saved session elsewhere. It does not keep the store.
         var listener: Task<Void, Never>?
     }
@@ -32,7 +32,7 @@ final class SessionSync: Sendable {
     }
 
     /// The save or the access that has not ended yet, whichever ends last.
-    var pending: Promise<Void, ServiceError>? { state.withLock { $0.coming } ?? storage.pending }
+    var pending: Latch? { state.withLock { $0.coming } ?? storage.pending }
 
     // MARK: Loading
 
@@ -67,19 +67,19 @@ final class SessionSync: Sendable {
     // MARK: Saving a change
 
     /// Returns the save that will write what the session is when it begins, so that the last of several changes is
-    /// saved. It is over, and what went wrong is reported, when the promise completes.
-    func saveCurrent(of store: TokenStore) -> Promise<Void, ServiceError> {
-        let mine = Promise<Void, ServiceError>()
+    /// saved. It is over, and what went wrong is reported, when the latch opens.
+    func saveCurrent(of store: TokenStore) -> Latch {
+        let mine = Latch()
         let coming = state.withLock { state in
             if state.coming == nil { state.coming = mine }
             return state.coming ?? mine
         }
         guard coming === mine else { return coming }
-        time.startTask { await self.saveInOrder(toComplete: mine, of: store) }
+        time.startTask { await self.saveInOrder(opening: mine, of: store) }
         return mine
     }
 
-    private func saveInOrder(toComplete saved: Promise<Void, ServiceError>, of store: TokenStore) async {
+    private func saveInOrder(opening saved: Latch, of store: TokenStore) async {
         let access = await storage.beginAccess()
         do throws(TokenPersistenceError) {
             try await storage.exclusively { await self.saveNow(of: store, under: $0) }
@@ -89,7 +89,7 @@ final class SessionSync: Sendable {
             store.report(error)
         }
         access.end()
-        saved.complete(.success(()))
+        saved.open()
     }
 
     private func saveNow(of store: TokenStore, under lock: SessionLock) async {

@@ -119,7 +119,7 @@ final class RefreshRun: SendLock {
     /// Whether the next process knows that session.
     let outlivesProcess: Bool
     private let lock: SessionLock?
-    private let over = Promise<Void, Never>()
+    private let over = Latch()
     private let isAbandoned = Lock(false)
 
     init(of store: TokenStore, for session: UUID? = nil, under lock: SessionLock? = nil) {
@@ -145,14 +145,14 @@ final class RefreshRun: SendLock {
         isUnderWay || isAbandoned.withLock { $0 } ? lock : nil
     }
 
-    var isUnderWay: Bool { over.outcome == nil }
+    var isUnderWay: Bool { !over.isOpen }
 
     func isUnderWay(of store: TokenStore) -> Bool {
         self.store == ObjectIdentifier(store) && isUnderWay
     }
 
     func end() {
-        over.complete(.success(()))
+        over.open()
     }
 
     /// Ends the run although its closure may continue. If other machines wait for the lock, the closure sends nothing
@@ -165,7 +165,7 @@ final class RefreshRun: SendLock {
 
     /// Waits until the run has ended, even if the task is canceled.
     func ended() async {
-        await over.completion()
+        await over.opened()
     }
 }
 

@@ -7,7 +7,7 @@ final class TokenRevocation: Sendable {
     let limit: Duration
     private let revoke: TokenStore.Revoke
     private let time: any TimeSource
-    private let underWay = Lock<[Promise<Void, ServiceError>]>([])
+    private let underWay = Lock<[Latch]>([])
 
     init(within limit: Duration, time: any TimeSource, revoke: @escaping TokenStore.Revoke) {
         self.limit = limit
@@ -16,19 +16,19 @@ final class TokenRevocation: Sendable {
     }
 
     /// Something that is not over; `nil` if everything is.
-    var pending: Promise<Void, ServiceError>? { underWay.withLock { $0.last } }
+    var pending: Latch? { underWay.withLock { $0.last } }
 
     /// Begins something that `waitUntilSaved()` waits for.
-    func begin() -> Promise<Void, ServiceError> {
-        let work = Promise<Void, ServiceError>()
+    func begin() -> Latch {
+        let work = Latch()
         underWay.withLock { $0.append(work) }
         return work
     }
 
     /// Ends it.
-    func end(_ work: Promise<Void, ServiceError>) {
+    func end(_ work: Latch) {
         underWay.withLock { $0.removeAll { $0 === work } }
-        work.complete(.success(()))
+        work.open()
     }
 
     /// Starts to revoke a token.

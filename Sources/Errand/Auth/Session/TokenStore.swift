@@ -212,7 +212,7 @@ public actor TokenStore {
         // Reentrancy: what begins during one wait is waited for in the next.
         while true {
             if let saving = sync.pending ?? revocation?.pending {
-                await saving.completion()
+                await saving.opened()
             } else if let refresh = live.refresh, lastRefresh?.isPausing != true {
                 await refresh.completion()
             } else {
@@ -388,7 +388,7 @@ public actor TokenStore {
         let saved = sync.saveCurrent(of: self)
         // A refresh that signs in or out has the access that the save waits for. A canceled caller does not wait
         // either.
-        if !isRefreshingHere { _ = try? await saved.value() }
+        if !isRefreshingHere { try? await saved.opened(in: CallScope()) }
     }
 
     /// Compares the session with what is saved, for the task that has the access.

@@ -20,7 +20,7 @@ actor CodedBody {
     enum Step: Sendable {
         case piece(Data)
         case end(Result<Void, ServiceError>)
-        case wait(Promise<Void, ServiceError>)
+        case wait(Latch)
         /// The codings have made nothing of what has come so far.
         case nothing
     }
@@ -54,7 +54,7 @@ actor CodedBody {
                 try ending.get()
                 return nil
             // Reentrancy: another reader may take what comes; the next step shows.
-            case .wait(let news): try await news.value()
+            case .wait(let news): try await news.opened(in: CallScope())
             case .nothing:
                 if Task.isCancelled { throw .cancelled }
                 await Task.yield()

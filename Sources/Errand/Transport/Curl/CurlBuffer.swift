@@ -15,7 +15,7 @@ final class CurlBuffer: Sendable {
         var isPaused = false
         var ending: Result<Void, ServiceError>?
         /// Completes when there is something new for the reader.
-        var news: Promise<Void, ServiceError>?
+        var news: Latch?
     }
 
     /// What there is for the reader.
@@ -24,7 +24,7 @@ final class CurlBuffer: Sendable {
         case chunk(Data, wasPaused: Bool)
         case end(Result<Void, ServiceError>)
         /// Nothing until this has completed.
-        case wait(Promise<Void, ServiceError>)
+        case wait(Latch)
     }
 
     /// Large enough that the two threads seldom wait for each other, small enough to forget about.
@@ -47,7 +47,7 @@ final class CurlBuffer: Sendable {
 
     /// Creates the buffer of a body of about that length, whose reader wants all of it. `isWorthReading` completes when
     /// a good part of it has come, or its end.
-    init(expecting length: Int, telling isWorthReading: Promise<Void, ServiceError>) {
+    init(expecting length: Int, telling isWorthReading: Latch) {
         capacity = min(max(0, length), Self.window)
         isForWholeBody = true
         state = Lock(State(news: isWorthReading))
@@ -60,7 +60,7 @@ final class CurlBuffer: Sendable {
         let (taken, news) = state.withLock { state in
             guard state.bytes.count < Self.window else {
                 state.isPaused = true
-                return (Int(CCURL_PAUSE), nil as Promise<Void, ServiceError>?)
+                return (Int(CCURL_PAUSE), nil as Latch?)
             }
             if state.bytes.isEmpty { state.bytes.reserveCapacity(capacity + bytes.count) }
             state.bytes.append(contentsOf: bytes)
@@ -68,7 +68,7 @@ final class CurlBuffer: Sendable {
             defer { state.news = nil }
             return (bytes.count, state.news)
         }
-        news?.complete(.success(()))
+        news?.open()
         return taken
     }
 
@@ -76,11 +76,11 @@ final class CurlBuffer: Sendable {
     /// bytes in small pieces.
     func flush() {
         let news = state.withLock { state in
-            guard !state.bytes.isEmpty else { return nil as Promise<Void, ServiceError>? }
+            guard !state.bytes.isEmpty else { return nil as Latch? }
             defer { state.news = nil }
             return state.news
         }
-        news?.complete(.success(()))
+        news?.open()
     }
 
     /// The transfer has ended; what is in the buffer is the rest.
@@ -90,7 +90,7 @@ final class CurlBuffer: Sendable {
             defer { state.news = nil }
             return state.news
         }
-        news?.complete(.success(()))
+        news?.open()
     }
 
     // MARK: For the reader
@@ -106,7 +106,7 @@ final class CurlBuffer: Sendable {
                 return .chunk(state.bytes, wasPaused: state.isPaused)
             }
             if let ending = state.ending { return .end(ending) }
-            let news = state.news ?? Promise<Void, ServiceError>()
+            let news = state.news ?? Latch()
             state.news = news
             return .wait(news)
         }
@@ -122,7 +122,7 @@ final class CurlBuffer: Sendable {
             case .end(let ending):
                 try ending.get()
                 return nil
-            case .wait(let news): try await news.value()
+            case .wait(let news): try await news.opened(in: CallScope())
             }
         }
     }
@@ -133,7 +133,7 @@ final class CurlBuffer: Sendable {
             switch poll() {
             case .chunk: break
             case .end: return
-            case .wait(let news): await news.completion()
+            case .wait(let news): await news.opened()
             }
         }
     }

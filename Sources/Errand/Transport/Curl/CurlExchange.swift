@@ -39,7 +39,7 @@ final class CurlExchange: Sendable {
     let handle: CurlHandle
     /// Completes when there is something to do for the caller who wants a whole response: libcurl has let go of the
     /// transfer, or a good part of a coded body has come.
-    let ready = Promise<Void, ServiceError>()
+    let ready = Latch()
     private let state = Lock(State())
     let context: TransportContext
     let server: Origin
@@ -183,7 +183,7 @@ final class CurlExchange: Sendable {
             download?.end(ending, of: handle)
             coded?.body.buffer.end(ending)
         }
-        ready.complete(.success(()))
+        ready.open()
     }
 
     /// What the result means to the reader of a body. A failure of the request's own stream is the reason of others.

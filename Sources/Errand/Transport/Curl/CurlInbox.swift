@@ -6,7 +6,7 @@ struct CurlInbox {
         case resume(CurlExchange)
         case cancel(CurlExchange, isOutOfTime: Bool)
         /// End all exchanges of a client, then complete this.
-        case endAll(of: TransportContext.Client, then: Promise<Void, ServiceError>)
+        case endAll(of: TransportContext.Client, then: Latch)
     }
 
     /// What has to be done so that the thread sees a new job.
@@ -30,7 +30,7 @@ struct CurlInbox {
     private var jobs: [Job] = []
     /// The jobs of tasks that prefer the thread.
     private var tasks: [UnownedJob] = []
-    private var ended: [Promise<Void, ServiceError>] = []
+    private var ended: [Latch] = []
     private var thread = Thread.absent
     private var isClosed = false
     /// Whether the thread waits for sockets, and has to be woken for a job.
@@ -100,14 +100,14 @@ struct CurlInbox {
     }
 
     /// Adds the job to end all exchanges of a client; `nil` if there is no thread, and so no exchange.
-    mutating func endAll(of client: TransportContext.Client, then promise: Promise<Void, ServiceError>) -> Notice? {
-        thread == .running ? add(.endAll(of: client, then: promise)) : nil
+    mutating func endAll(of client: TransportContext.Client, then latch: Latch) -> Notice? {
+        thread == .running ? add(.endAll(of: client, then: latch)) : nil
     }
 
-    /// Completes the promise when the thread has ended; `false` if there is no thread.
-    mutating func awaitEnd(_ promise: Promise<Void, ServiceError>) -> Bool {
+    /// Opens the latch when the thread has ended; `false` if there is no thread.
+    mutating func awaitEnd(_ latch: Latch) -> Bool {
         guard thread == .running else { return false }
-        ended.append(promise)
+        ended.append(latch)
         return true
     }
 
@@ -147,7 +147,7 @@ struct CurlInbox {
     /// which another thread has to do, and what waits for its end.
     mutating func end(
         _ next: Thread
-    ) -> (jobs: [Job], tasks: [UnownedJob], ended: [Promise<Void, ServiceError>]) {
+    ) -> (jobs: [Job], tasks: [UnownedJob], ended: [Latch]) {
         thread = next
         defer { (jobs, tasks, ended) = ([], [], []) }
         return (jobs, tasks, ended)

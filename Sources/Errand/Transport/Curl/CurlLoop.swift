@@ -98,10 +98,10 @@ final class CurlLoop: CurlRunner {
 
     /// Ends all exchanges of a client, and waits until they have ended.
     func endAll(of client: TransportContext.Client) async {
-        let promise = Promise<Void, ServiceError>()
-        guard let notice = inbox.withLock({ $0.endAll(of: client, then: promise) }) else { return }
+        let latch = Latch()
+        guard let notice = inbox.withLock({ $0.endAll(of: client, then: latch) }) else { return }
         act(on: notice)
-        await promise.completion()
+        await latch.opened()
     }
 
     func act(on notice: CurlInbox.Notice) {
@@ -229,12 +229,12 @@ final class CurlLoop: CurlRunner {
             case .start(let exchange):
                 if !hasBegun { ccurl_transfer_set_words(exchange.handle.transfer, CurlFailure.noThread) }
                 exchange.complete(CCURLE_OUT_OF_MEMORY)
-            case .endAll(_, let promise): promise.complete(.success(()))
+            case .endAll(_, let latch): latch.open()
             case .resume, .cancel: break
             }
         }
         for task in tasks { Self.runElsewhere(task) }
-        for promise in ended { promise.complete(.success(())) }
+        for latch in ended { latch.open() }
     }
 
     // MARK: Tasks
@@ -312,8 +312,8 @@ final class CurlLoop: CurlRunner {
 
     /// Waits until the thread has ended.
     func closed() async {
-        let promise = Promise<Void, ServiceError>()
-        if inbox.withLock({ $0.awaitEnd(promise) }) { await promise.completion() }
+        let latch = Latch()
+        if inbox.withLock({ $0.awaitEnd(latch) }) { await latch.opened() }
     }
 }
 

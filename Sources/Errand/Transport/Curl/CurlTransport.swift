@@ -122,7 +122,7 @@ public final class CurlTransport: Transport {
         let download = CurlDownload { [pool = loops.pool] in pool.giveBack($0, from: key) }
         let exchange = makeExchange(of: request, with: handle, on: loops, context, download)
         let reader = CurlReader(download, of: exchange, on: loops, keeping: self)
-        await run(exchange, on: loops, until: download.head)
+        await run(exchange, on: loops, until: download.head.latch)
         return try response(to: reader, of: exchange, download)
     }
 
@@ -290,13 +290,11 @@ public final class CurlTransport: Transport {
 
     /// Starts the exchange, and waits until `promise` has completed.
     @inline(never)
-    private func run<Value>(
-        _ exchange: CurlExchange, on loops: CurlLoops, until promise: Promise<Value, ServiceError>
-    ) async {
+    private func run(_ exchange: CurlExchange, on loops: CurlLoops, until latch: Latch) async {
         let scope = exchange.context.scope
         await scope.wait {
             start(exchange, on: loops)
-            await promise.completion()
+            await latch.opened()
         } onStop: {
             loops.cancel(exchange, isOutOfTime: scope.isOutOfTime)
         }

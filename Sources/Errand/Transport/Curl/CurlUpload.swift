@@ -24,7 +24,7 @@ final class CurlUpload: Sendable {
         /// Whether libcurl waits for bytes.
         var isPaused = false
         /// Completes when there is room for another chunk.
-        var room: Promise<Void, ServiceError>?
+        var room: Latch?
         var task: Task<Void, Never>?
         var isCancelled = false
 
@@ -38,7 +38,7 @@ final class CurlUpload: Sendable {
     private enum Filling {
         /// A number of bytes; their chunk, if they were its last; and the promise to complete, if there is room for
         /// another.
-        case bytes(Int, used: Data?, room: Promise<Void, ServiceError>?)
+        case bytes(Int, used: Data?, room: Latch?)
         case code(Int)
     }
 
@@ -48,7 +48,7 @@ final class CurlUpload: Sendable {
     private let body: HTTPBody
     private let state = Lock(State())
     /// Completes when the stream is not read any more.
-    private let isRead = Promise<Void, Never>()
+    private let isRead = Latch()
 
     init(_ body: HTTPBody) {
         self.body = body
@@ -73,9 +73,9 @@ final class CurlUpload: Sendable {
         guard !state.withLock({ $0.isCancelled }) else { return }
         let former = context.beginReading(until: isRead)
         let task = Task {
-            await former?.completion()
+            await former?.opened()
             await self.pull(resuming: resume)
-            isRead.complete(.success(()))
+            isRead.open()
         }
         let isCancelled = state.withLock { state in
             state.task = task
@@ -98,7 +98,7 @@ final class CurlUpload: Sendable {
         switch state.withLock({ take(into: room, &$0) }) {
         case .code(let code): return code
         case .bytes(let count, let used, let room):
-            room?.complete(.success(()))
+            room?.open()
             // Released outside the lock: what frees the memory may be the user's code.
             withExtendedLifetime(used) {}
             return count
@@ -148,7 +148,7 @@ final class CurlUpload: Sendable {
     }
 
     private func put(_ chunk: Data, resuming resume: @Sendable () -> Void) async throws(ServiceError) {
-        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Promise<Void, ServiceError>?) in
+        let (wasPaused, isTooLong, room) = state.withLock { state -> (Bool, Bool, Latch?) in
             // What is too much is not counted: the chunk that completes the length is still held back then.
             if let length = body.length, state.pulled + chunk.count > length { return (false, true, nil) }
             state.pulled += chunk.count
@@ -156,14 +156,14 @@ final class CurlUpload: Sendable {
             if !chunk.isEmpty { state.chunks.append(chunk) }
             state.waiting += chunk.count
             // After the last chunk only the end is read, which makes room for nothing and must not wait for any.
-            if state.waiting >= Self.window, state.pulled != body.length { state.room = Promise() }
+            if state.waiting >= Self.window, state.pulled != body.length { state.room = Latch() }
             let isPaused = state.isPaused && !state.isHeldBack(of: body.length)
             if isPaused { state.isPaused = false }
             return (isPaused, false, state.room)
         }
         if isTooLong { throw .wrongLength(of: body) }
         if wasPaused { resume() }
-        try await room?.value()
+        try await room?.opened(in: CallScope())
     }
 }
 #endif

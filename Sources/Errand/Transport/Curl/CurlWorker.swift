@@ -117,11 +117,11 @@ struct CurlWorker: @unchecked Sendable {
             stop(exchange, isOutOfTime: isOutOfTime)
         // It has ended since.
         case .resume, .cancel: break
-        case .endAll(let client, let promise):
+        case .endAll(let client, let latch):
             for exchange in running.values where exchange.context.client == client && isRunning(exchange) {
                 stop(exchange)
             }
-            promise.complete(.success(()))
+            latch.open()
         }
     }
 

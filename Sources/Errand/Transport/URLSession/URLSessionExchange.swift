@@ -36,7 +36,7 @@ final class URLSessionExchange: Sendable {
 
     /// Completes when there is a response to return, or when there never will be. It does not hold the response, whose
     /// body may retain the exchange.
-    private let answer = Promise<Void, ServiceError>()
+    private let answer = Latch()
     private let context: TransportContext
     private let readAhead: Int
     /// Reports to the caller how much of the body has been sent, if the caller wants to know.
@@ -87,7 +87,7 @@ final class URLSessionExchange: Sendable {
         }
         guard isFirst else { return }
         context.note(.receiving)
-        if context.delivery == .stream { answer.complete(.success(())) }
+        if context.delivery == .stream { answer.open() }
     }
 
     func noteSent(_ count: Int) {
@@ -143,12 +143,12 @@ final class URLSessionExchange: Sendable {
             return (end, state.reader.take())
         }
         reader?.resume(returning: end.map { nil })
-        answer.complete(end)
+        answer.open()
     }
 
     /// Returns the response: complete at the end, or with a streamed body once its head has arrived. Call it once.
     func response() async throws(ServiceError) -> HTTPResponse {
-        await answer.completion()
+        await answer.opened()
         let (outcome, head, body) = state.withLock { state in
             (state.end ?? .success(()), state.head, context.delivery == .whole ? state.body : nil)
         }

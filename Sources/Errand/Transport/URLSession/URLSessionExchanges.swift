@@ -22,7 +22,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     private let configuration: Result<URLSessionConfiguration, ServiceError>
     private let queue = OperationQueue()
     private let state = Lock(State())
-    private let over = Promise<Void, ServiceError>()
+    private let over = Latch()
 
     init(_ options: URLSessionTransport.Options) {
         self.options = options
@@ -66,13 +66,13 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             return (Array(state.running.values), state.kept.take(), state.sessions.isEmpty)
         }
         kept?.finishTasksAndInvalidate()
-        if isOver { over.complete(.success(())) }
+        if isOver { over.open() }
         return running
     }
 
     /// Waits until the last session has been invalidated.
     func closed() async {
-        await over.completion()
+        await over.opened()
     }
 
     private func makeSession(_ configuration: URLSessionConfiguration) -> URLSession {
@@ -147,7 +147,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
             state.sessions[ObjectIdentifier(session)] = nil
             return state.isClosed && state.sessions.isEmpty
         }
-        if isLast { over.complete(.success(())) }
+        if isLast { over.open() }
     }
 }
 #endif

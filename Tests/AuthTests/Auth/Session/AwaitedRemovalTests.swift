@@ -7,9 +7,9 @@ import Testing
 @Suite("The end of a program after a sign-out", .timeLimit(.minutes(10))) struct AwaitedRemovalTests {
     /// Keeps something of sessions on a disk, and removes it when the test says so.
     private final class Keeper: SessionKeeper {
-        let removal = Promise<Void, Never>()
+        let removal = Latch()
 
-        func remove(session: UUID) -> Promise<Void, Never>? { removal }
+        func remove(session: UUID) -> Latch? { removal }
     }
 
     private let clock = TestClock()
@@ -31,7 +31,7 @@ import Testing
             let removal = await signedOut()
             async let end = ended()
             try await clock.sleep(for: .seconds(5))
-            removal.complete(.success(()))
+            removal.open()
             #expect(await end == .seconds(5))
             #expect(await ended() == .seconds(5))
         }
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Signs out of a session of which a keeper has something. Returns the removal; the keeper is released.
-    private func signedOut() async -> Promise<Void, Never> {
+    private func signedOut() async -> Latch {
         let keeper = Keeper()
         tokens.live.add(keeper)
         await tokens.signIn(Token(accessToken: "ann"))

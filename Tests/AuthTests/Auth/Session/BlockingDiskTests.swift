@@ -14,12 +14,12 @@ struct BlockingDiskTests {
             _ = try? await tokens.token()
             await tokens.signIn(Token(accessToken: "ann"))
         }
-        await disk.hasBegun.completion()
+        await disk.hasBegun.opened()
         // This call needs the actor, but no disk.
         await tokens.refreshBeside(UUID())
         disk.goOn.signal()
         await call.value
-        #expect(disk.wasFreed.outcome != nil, "the store was free only after the disk had given up waiting for it")
+        #expect(disk.wasFreed.isOpen, "the store was free only after the disk had given up waiting for it")
     }
 }
 
@@ -31,9 +31,9 @@ private final class BlockingDisk: TokenPersistence {
         static let all: [Work] = [.load, .save, .lock]
     }
 
-    let hasBegun = Promise<Void, ServiceError>()
+    let hasBegun = Latch()
     let goOn = DispatchSemaphore(value: 0)
-    let wasFreed = Promise<Void, ServiceError>()
+    let wasFreed = Latch()
     private let blocking: Work
 
     init(blocking: Work) { self.blocking = blocking }
@@ -52,8 +52,8 @@ private final class BlockingDisk: TokenPersistence {
 
     private func block(in work: Work) {
         guard work == blocking else { return }
-        hasBegun.complete(.success(()))
+        hasBegun.open()
         // Without the time limit, the test would hang instead of failing.
-        if goOn.wait(timeout: .now() + 20) == .success { wasFreed.complete(.success(())) }
+        if goOn.wait(timeout: .now() + 20) == .success { wasFreed.open() }
     }
 }

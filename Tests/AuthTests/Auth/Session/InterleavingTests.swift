@@ -220,10 +220,10 @@ private final class JournalPersistence: TokenPersistence {
             state.mostAtOnce = max(state.mostAtOnce, state.running)
         }
         // A disk completes what it has begun, cancelled or not.
-        let promise = Promise<Void, ServiceError>()
+        let latch = Latch()
         let end = clock.now.advanced(by: .milliseconds(Int64(clock.random() % 100)))
-        let alarm = clock.schedule(at: end, for: .watch) { promise.complete(.success(())) }
-        await promise.completion()
+        let alarm = clock.schedule(at: end, for: .watch) { latch.open() }
+        await latch.opened()
         alarm.cancel()
         state.withLock { $0.running -= 1 }
     }

@@ -154,7 +154,7 @@ struct RefreshTimeoutTests {
             let problem = TokenPersistenceError(.other, "the session could not be saved within 60 s")
             #expect(await first(3, of: events) == [.signedIn, .notSaved(problem), .refreshed])
             // When the disk is back, the session is saved after all.
-            disk.back.complete(.success(()))
+            disk.back.open()
             await tokens.waitUntilSaved()
             #expect(disk.saved.load()?.token.accessToken == "new")
         }
@@ -184,12 +184,12 @@ struct RefreshTimeoutTests {
 private final class HungSaves: TokenPersistence {
     let saved = MemoryTokenPersistence()
     let hangs = Noted(false)
-    let back = Promise<Void, Never>()
+    let back = Latch()
 
     func load() -> SavedSession? { saved.load() }
 
     func save(_ session: SavedSession?) async {
-        if hangs.value { await back.completion() }
+        if hangs.value { await back.opened() }
         saved.save(session)
     }
 }

@@ -77,11 +77,11 @@ struct RevocationTests {
 
     @Test("a revocation that does not come back ends at the limit, and so does the wait for the store")
     func hangs() async throws {
-        let hung = Promise<Void, ServiceError>()
+        let hung = Latch()
         let tokens = TokenStore(persistence: disk, refreshTimeout: .seconds(30), time: clock) {
             $0
         } revoke: { _ in
-            await hung.completion()
+            await hung.opened()
         }
         let events = tokens.events
         try await clock.runTest {
@@ -91,7 +91,7 @@ struct RevocationTests {
             #expect(clock.elapsed == .seconds(30))
             let problem = TransportFailure(.other, "the token was not revoked within 30 s")
             #expect(await first(3, of: events) == [.signedIn, .signedOut, .notRevoked(.transport(problem))])
-            hung.complete(.success(()))
+            hung.open()
         }
     }
 

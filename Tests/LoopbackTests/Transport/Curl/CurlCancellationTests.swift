@@ -35,7 +35,7 @@ import Testing
             let exchange = try exchange(loops, key, url)
             if isCancelled { loops.cancel(exchange) }
             loops.start(exchange)
-            await exchange.ready.completion()
+            await exchange.ready.opened()
             pool.giveBack(exchange.handle, from: key)
             return exchange.result
         }

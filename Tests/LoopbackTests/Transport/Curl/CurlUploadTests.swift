@@ -185,11 +185,11 @@ import Testing
     @Test("D11: a body that is sent again is not read beside its former reader, though that ignores its cancellation")
     func oneReader() async throws {
         let (heads, readers, most) = (Noted(0), Noted(0), Noted(0))
-        let former = Promise<Void, Never>()
+        let former = Latch()
         server.onHead(.put, "/x") { _ in
             heads.update { $0 += 1 }
             if heads.value == 1 { return .raw("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n") }
-            former.complete(.success(()))
+            former.open()
             return nil
         }
         server.on(.put, "/x") { .json("\($0.body.count)") }
@@ -199,7 +199,7 @@ import Testing
                 readers.update { $0 += 1 }
                 most.value = max(most.value, readers.value)
                 defer { readers.update { $0 -= 1 } }
-                if pieces.value.count == 1 { await former.completion() }
+                if pieces.value.count == 1 { await former.opened() }
                 return pieces.value.isEmpty ? nil : pieces.removeFirst()
             }
         }

@@ -154,15 +154,15 @@ import Testing
         await server.connectionsClosed()
         response = try await send(request(.get, "/x"))
         let body = try #require(response?.body)
-        let (reading, hasBegun) = (Promise<Void, ServiceError>(), Noted(false))
+        let (reading, hasBegun) = (Latch(), Noted(false))
         let reader = Task {
             for try await _ in body.chunks {
                 hasBegun.value = true
-                reading.complete(.success(()))
+                reading.open()
             }
             try Task.checkCancellation()
         }
-        try await reading.value()
+        try await reading.opened(in: CallScope())
         reader.cancel()
         let outcome = await reader.result
         #expect(hasBegun.value)

@@ -62,7 +62,7 @@ final class LoopbackReceiver: Sendable {
         begin: @escaping @Sendable () -> Void = {},
         tell: @escaping @Sendable (String) -> Void = { StandardError.print($0) }
     ) async throws(ServiceError) -> String {
-        let (result, ended) = (Promise<String, ServiceError>(), Promise<Void, Never>())
+        let (result, ended) = (Promise<String, ServiceError>(), Latch())
         let loop = ReceiverLoop(
             address: address, input: input, wakeUp: wakeUp, limits: limits, isAnswer: isAnswer, outcome: page,
             find: { if page != nil { result.complete(.success($0)) } }, tell: tell)
@@ -75,7 +75,7 @@ final class LoopbackReceiver: Sendable {
             let answer = loop.run(&sockets)
             sockets = []
             result.complete(answer.map { .success($0) } ?? .failure(.cancelled))
-            ended.complete(.success(()))
+            ended.open()
         }
         guard hasThread else {
             throw .transport(TransportFailure(.outOfResources, "the system has no thread left"))
@@ -92,7 +92,7 @@ final class LoopbackReceiver: Sendable {
             page.waits(for: ended) { [wakeUp] in wakeUp.raise() }
         } else {
             // The thread is awake now, and waits for nobody.
-            await ended.completion()
+            await ended.opened()
         }
         return try found.get()
     }

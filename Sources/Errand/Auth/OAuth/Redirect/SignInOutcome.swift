@@ -3,7 +3,7 @@ final class SignInOutcome: Sendable {
     private struct State {
         var hasSucceeded: Bool?
         var wakeUp: (@Sendable () -> Void)?
-        var ended: Promise<Void, Never>?
+        var ended: Latch?
     }
 
     private let state = Lock(State())
@@ -12,7 +12,7 @@ final class SignInOutcome: Sendable {
     var hasSucceeded: Bool? { state.withLock { $0.hasSucceeded } }
 
     /// Notes that a page waits to be told, and what completes when it has been.
-    func waits(for ended: Promise<Void, Never>, _ wakeUp: @escaping @Sendable () -> Void) {
+    func waits(for ended: Latch, _ wakeUp: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             (state.wakeUp, state.ended) = (wakeUp, ended)
             return state.hasSucceeded != nil
@@ -27,6 +27,6 @@ final class SignInOutcome: Sendable {
             return (state.wakeUp, state.ended)
         }
         wakeUp?()
-        await ended?.completion()
+        await ended?.opened()
     }
 }

@@ -103,18 +103,18 @@ struct WebSessionTests {
     func canceling() async throws {
         for ending in [nil, WebSessionEnd.failure(code: 1, reason: nil)] {
             let scene = try await SignInScene()
-            let begun = Promise<Void, Never>()
+            let begun = Latch()
             let late = Noted<FakeSessions.Begun?>(nil)
             let sessions = FakeSessions {
                 late.value = $0
-                begun.complete(.success(()))
+                begun.open()
             }
             let task = Task { [oauth = scene.oauth] in
                 await failure { () async throws(ServiceError) in
                     try await oauth.signIn(using: FakeAppBrowser(sessions: sessions))
                 }
             }
-            await begun.completion()
+            await begun.opened()
             task.cancel()
             #expect(await task.value == .cancelled)
             #expect(sessions.canceled.value == 1)
@@ -126,15 +126,15 @@ struct WebSessionTests {
     @Test("S4: at the limit of a sign-in the sheet closes, and the error says so")
     func limit() async throws {
         let scene = try await SignInScene()
-        let opened = Promise<Void, Never>()
-        let sessions = FakeSessions { _ in opened.complete(.success(())) }
+        let opened = Latch()
+        let sessions = FakeSessions { _ in opened.open() }
         let oauth = scene.oauth
         let begun = Task(executorPreference: scene.clock.executor) {
             await failure { () async throws(ServiceError) in
                 try await oauth.signIn(using: FakeAppBrowser(sessions: sessions), within: .seconds(90))
             }
         }
-        await opened.completion()
+        await opened.opened()
         await scene.clock.advance(by: .seconds(90))
         #expect(await begun.value == .timedOut(Timeout(.signIn, limit: .seconds(90), phase: .preparing)))
         #expect(sessions.canceled.value == 1)

@@ -86,21 +86,21 @@ struct TwoSignInsTests {
     @Test("S6: the later session wins whole: what a refresh of the earlier one brings is nowhere")
     func laterWins() async throws {
         let scene = try await SignInScene()
-        let (begun, goOn) = (Promise<Void, Never>(), Promise<Void, Never>())
+        let (begun, goOn) = (Latch(), Latch())
         let persistence = MemoryTokenPersistence()
         let tokens = TokenStore(persistence: persistence, time: scene.clock) { [oauth = scene.oauth] old in
-            begun.complete(.success(()))
-            await goOn.completion()
+            begun.open()
+            await goOn.opened()
             return try await oauth.refresh(old)
         }
         var earlier = try await scene.signIn(scopes: ["read"])
         earlier.expiry = scene.clock.date
         await tokens.signIn(earlier)
         let waiting = Task { await failure(of: tokens.token) }
-        await begun.completion()
+        await begun.opened()
         let later = try await scene.signIn(scopes: ["read", "write"])
         await tokens.signIn(later)
-        goOn.complete(.success(()))
+        goOn.open()
         #expect(await waiting.value != nil)
         await tokens.waitUntilSaved()
         #expect(try await tokens.token() == later)
