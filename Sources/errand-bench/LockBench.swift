@@ -20,16 +20,24 @@ enum LockBench {
             defer { server.kill() }
             let url = "http://127.0.0.1:\(server.line().first ?? "")/small"
             let calls = try await count(url, configure)
-            for kind in LockStatistics.kinds.sorted(by: { $0.held > $1.held }) {
-                let each = 1 / Double(calls)
-                let lock = "\(name).\(kind.name.replacing("Errand.", with: ""))"
-                report.add("\(lock).per_call", .number(Double(kind.count) * each), "times that a call takes it")
+            let kinds = LockStatistics.kinds.sorted { $0.contended > $1.contended }
+            let each = 1 / Double(calls)
+            report.add(
+                "locks.\(name).per_call", .number(Double(kinds.reduce(0) { $0 + $1.count }) * each),
+                "how many locks a call takes")
+            report.add(
+                "locks.\(name).not_free_per_1000", .number(Double(kinds.reduce(0) { $0 + $1.contended }) * each * 1000),
+                "how many of them another thread has, in 1,000 calls")
+            // What no other thread has ever had belongs to a call, or is hardly used.
+            for kind in kinds where Double(kind.contended) * each * 1000 >= 0.1 {
+                let lock = "locks.\(name).\(kind.shortName)"
+                report.add("\(lock).per_call", .number(Double(kind.count) * each), "how often a call takes it")
                 report.add(
                     "\(lock).not_free_per_1000", .number(Double(kind.contended) * each * 1000),
-                    "of 1,000 calls, how many find it taken")
+                    "how often another thread has it, in 1,000 calls")
                 report.add(
                     "\(lock).held_ns", .number(kind.held / .nanoseconds(kind.count)),
-                    "nanoseconds for which it is held each time, with a reading of the clock")
+                    "nanoseconds for which it is held, with a reading of the clock")
             }
         }
         #else
@@ -51,7 +59,7 @@ enum LockBench {
             configuration.tokens = tokens
             configuration.rateLimit = .requests(1_000_000, per: .seconds(1))
             configuration.deadline = .seconds(30)
-            configuration.cache = HTTPCache()
+            configuration.cache = .memory(megabytes: 8)
             configuration.cookies = CookieJar()
             configuration.breaker = .standard
             configuration.sharesEqualRequests = true
@@ -87,3 +95,12 @@ enum LockBench {
     }
     #endif
 }
+
+#if LOCK_STATISTICS
+extension LockStatistics.Kind {
+    /// The name of the type, without those of modules and files.
+    fileprivate var shortName: String {
+        name.replacing(/\(unknown context at \$\w+\)\.|Errand\.|Swift\./, with: "")
+    }
+}
+#endif

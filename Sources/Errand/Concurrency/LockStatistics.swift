@@ -15,8 +15,8 @@ package enum LockStatistics {
     }
 
     fileprivate final class Slot: Sendable {
+        /// The address of the type; 0 in a slot that is free.
         let type = Atomic<UInt>(0)
-        let name = Mutex("")
         let count = Atomic(0), contended = Atomic(0), nanoseconds = Atomic(0)
     }
 
@@ -24,13 +24,12 @@ package enum LockStatistics {
     private static let slots = (0..<256).map { _ in Slot() }
 
     fileprivate static func slot(of type: Any.Type) -> Slot {
-        let address = UInt(bitPattern: ObjectIdentifier(type).hashValue)
+        let address = UInt(bitPattern: ObjectIdentifier(type))
         var index = Int((address >> 4) % UInt(slots.count))
         while true {
             let slot = slots[index]
             let (isTaken, found) = slot.type.compareExchange(
                 expected: 0, desired: address, ordering: .sequentiallyConsistent)
-            if isTaken { slot.name.withLock { $0 = String(reflecting: type) } }
             if isTaken || found == address { return slot }
             index = (index + 1) % slots.count
         }
@@ -41,8 +40,9 @@ package enum LockStatistics {
         slots.compactMap { slot in
             let count = slot.count.load(ordering: .relaxed)
             guard count > 0 else { return nil }
+            let type = unsafeBitCast(slot.type.load(ordering: .relaxed), to: Any.Type.self)
             return Kind(
-                name: slot.name.withLock { $0 }, count: count, contended: slot.contended.load(ordering: .relaxed),
+                name: String(reflecting: type), count: count, contended: slot.contended.load(ordering: .relaxed),
                 held: .nanoseconds(slot.nanoseconds.load(ordering: .relaxed)))
         }
     }

@@ -43,7 +43,8 @@ extension APIClient {
     ) async throws(ServiceError) -> DownloadedFile {
         try await download(
             DownloadOrder(
-                source: .endpoint(endpoint.untyped), path: path, isResuming: resuming, digest: digest, byteLimit: byteLimit,
+                source: .endpoint(endpoint.untyped), path: path, isResuming: resuming, digest: digest,
+                byteLimit: byteLimit,
                 onProgress: onProgress))
     }
 
