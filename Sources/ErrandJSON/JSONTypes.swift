@@ -35,6 +35,7 @@ extension JSONValueDecoder {
                 return try collection(entry, as: type, at: key)
             }
         }
+        if isRoot(for: key) { return try withSelf { try Value(from: $0) } }
         return try withDecoder(of: entry, at: key) { try Value(from: $0) }
     }
 

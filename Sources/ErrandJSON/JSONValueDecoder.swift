@@ -68,6 +68,22 @@ final class JSONValueDecoder: Decoder {
         return try body(decoder)
     }
 
+    /// Whether this is the decoder of the whole document, that key stands for its own value, and no model has it.
+    @inline(__always)
+    func isRoot(for key: some CodingKey) -> Bool { parent == nil && !isBorrowed && key.isNone }
+
+    /// Calls the closure with this decoder, which is that of its own value.
+    @inline(__always)
+    func withSelf<Value>(_ body: (JSONValueDecoder) throws -> Value) throws -> Value {
+        try document.step()
+        isBorrowed = true
+        defer {
+            isBorrowed = false
+            if nested != nil { takeBackNested() }
+        }
+        return try body(self)
+    }
+
     /// Returns a decoder for a nested container, which is used again after that container.
     func nestedDecoder(of entry: Int, at key: some CodingKey) -> JSONValueDecoder {
         // The nested decoder refers to this one too, so it is only remembered where that is certain to end.

@@ -10,7 +10,9 @@ import Foundation
 struct CurlRequest {
     /// Below the limit of 300 kilobytes in newer versions of libcurl, so that the limit is the same with all versions.
     private static let largestHead = 256 << 10
-    private static let acceptEncoding = Array("Accept-Encoding: \(CodedBody.known)\0".utf8)
+    private static let acceptEncoding = "Accept-Encoding: \(CodedBody.known)"
+    /// How many bytes of header lines are added to those of the request, at most.
+    private static let mostAdded = acceptEncoding.utf8.count + 64
     /// Four times libcurl's own, which is as many fewer ways to the system for each megabyte of a stream that is sent.
     private static let uploadSize = 256 << 10
 
@@ -46,7 +48,7 @@ struct CurlRequest {
             try prepareConnection(transfer)
             ccurl_transfer_keep_shared_options(transfer)
         }
-        set(CCURLOPT_URL, to: request.url.absoluteString, on: transfer)
+        setURL(on: transfer)
         set(CCURLOPT_REQUEST_TARGET, to: target, on: transfer)
         if options.certificateAuthorities == nil { ccurl_trust_system(transfer) }
         if options.developmentCertificate != nil { try prepareTrust(transfer) }
@@ -241,32 +243,85 @@ struct CurlRequest {
     }
 
     private func prepareHeaders(_ transfer: OpaquePointer) throws(ServiceError) {
-        var lines: [UInt8] = []
-        lines.reserveCapacity(512)
-        for field in request.headers {
-            lines += field.name.utf8
-            // libcurl leaves a field without a value out; with a semicolon it sends an empty value.
-            lines += field.value.isEmpty ? ";\0".utf8 : ": ".utf8
-            guard !field.value.isEmpty else { continue }
-            lines += field.value.utf8
-            lines.append(0)
+        let length = request.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 3 }
+        let wasThere = Lines.with(capacity: length + Self.mostAdded) { lines in
+            for field in request.headers {
+                lines.append(field.name)
+                // libcurl leaves a field without a value out; with a semicolon it sends an empty value.
+                lines.append(field.value.isEmpty ? ";" : ": ")
+                lines.append(field.value)
+                lines.end()
+            }
+            if request.headers["Accept-Encoding"] == nil { lines.add(Self.acceptEncoding) }
+            if hasBody {
+                // libcurl adds nothing by itself: no wait for 100 Continue, no content type of a form.
+                if request.headers["Expect"] == nil { lines.add("Expect:") }
+                if request.headers["Content-Type"] == nil { lines.add("Content-Type:") }
+                // libcurl has to be told how to send a POST of unknown length. Over HTTP/2 it leaves this field out.
+                if let body = request.body, body.length == nil { lines.add("Transfer-Encoding: chunked") }
+            }
+            return ccurl_set_headers(transfer, lines.start, lines.count)
         }
-        if request.headers["Accept-Encoding"] == nil { lines += Self.acceptEncoding }
-        if hasBody {
-            // libcurl adds nothing by itself: no wait for 100 Continue, no content type of a form.
-            if request.headers["Expect"] == nil { lines += "Expect:\0".utf8 }
-            if request.headers["Content-Type"] == nil { lines += "Content-Type:\0".utf8 }
-            // libcurl has to be told how to send a POST of unknown length. Over HTTP/2 it leaves this field out.
-            if let body = request.body, body.length == nil { lines += "Transfer-Encoding: chunked\0".utf8 }
+        try requireMemory(wasThere)
+    }
+
+    private func setURL(on transfer: OpaquePointer) {
+        let (origin, path, query) = (request.url.origin.description, request.url.path, request.url.query)
+        let length = origin.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + 2
+        Lines.with(capacity: length) { line in
+            line.append(origin)
+            line.append(path)
+            if let query {
+                line.append("?")
+                line.append(query)
+            }
+            line.end()
+            ccurl_set_text(transfer, CCURLOPT_URL, line.start)
         }
-        try requireMemory(
-            lines.withUnsafeBytes { bytes in
-                ccurl_set_headers(transfer, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count)
-            })
     }
 
     private func requireMemory(_ wasThere: Bool) throws(ServiceError) {
         guard wasThere else { throw .curlHasNoMemory }
+    }
+}
+
+/// Lines of text for libcurl, each with a zero at its end, in memory that is given back at once: on the stack, unless
+/// there are many.
+private struct Lines {
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    /// Calls the closure with room for as many bytes.
+    static func with<Result>(capacity: Int, _ body: (inout Lines) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { bytes in
+            var lines = Lines(bytes: bytes)
+            return body(&lines)
+        }
+    }
+
+    private init(bytes: UnsafeMutableBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    var start: UnsafePointer<CChar>? {
+        UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+    }
+
+    mutating func append(_ text: String) {
+        let (_, end) = bytes[count...].initialize(from: text.utf8)
+        count = end
+    }
+
+    /// Ends the line.
+    mutating func end() {
+        bytes.initializeElement(at: count, to: 0)
+        count += 1
+    }
+
+    /// Adds a whole line.
+    mutating func add(_ line: String) {
+        append(line)
+        end()
     }
 }
 
