@@ -266,6 +266,9 @@ static bool reserve_body(ccurl_transfer *transfer, size_t more) {
     return true;
 }
 
+// How long after the head a body begins that is told as progress, in microseconds. Most come with the head.
+enum { PROGRESS_PAUSE = 1000 };
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
@@ -292,7 +295,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
         memcpy(transfer->body + transfer->body_length, bytes, length);
     }
     transfer->body_length += length;
-    ccurl_transfer_tell(transfer, CCURL_PROGRESS);
+    // The head was progress, too.
+    if (now - transfer->first_byte > PROGRESS_PAUSE) ccurl_transfer_tell(transfer, CCURL_PROGRESS);
     return length;
 }
 

@@ -49,7 +49,8 @@ static int note_wanted(void *easy, int socket, int events, void *context, void *
 static int note_timer(void *multi, long milliseconds, void *context) {
     (void)multi;
     ccurl_loop *loop = context;
-    loop->due = milliseconds < 0 ? -1 : ccurl_now() + (int64_t)milliseconds * 1000;
+    // Mostly at once: that needs no clock.
+    loop->due = milliseconds > 0 ? ccurl_now() + (int64_t)milliseconds * 1000 : milliseconds;
     return 0;
 }
 

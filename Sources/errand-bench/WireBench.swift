@@ -68,10 +68,14 @@ enum WireBench {
         let bare = try Child(Child.sibling("wire-peer"), ["allocations", target, "1"])
         let numbers = bare.line().compactMap(Double.init)
         _ = try bare.end()
-        guard numbers.count == 3 else { throw Child.Failure(description: "wire-peer said nothing") }
+        guard numbers.count == 4 else { throw Child.Failure(description: "wire-peer said nothing") }
         report.add(
             "wire.own_allocations", .number(allocations - numbers[2] / numbers[0]),
             "those that a bare libcurl loop does not make")
+        let reading = try worker(["clock-readings", target, "1"])
+        report.add(
+            "wire.own_clock_reads", .number(reading.memory / reading.count - numbers[3] / numbers[0]),
+            "readings of a clock by such a call that a bare libcurl loop does not make")
         guard let base else { return }
         #if os(Linux)
         try SystemCallBench.run(target, into: &report)

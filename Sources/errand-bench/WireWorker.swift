@@ -14,7 +14,7 @@ import Foundation
 /// errand-bench worker list <url> <tasks> <seconds> ours|theirs
 /// errand-bench worker first ours|theirs
 /// errand-bench worker call <url>
-/// errand-bench worker allocations <url> <seconds>
+/// errand-bench worker allocations|clock-readings <url> <seconds>
 /// errand-bench worker bytes <url> <tasks> <seconds>
 /// errand-bench worker burst <url> <calls>
 /// errand-bench worker waiting-slow <url> <calls>
@@ -38,7 +38,7 @@ enum WireWorker {
     }
 
     /// Prints the number of calls or bytes, the seconds that they took, and the peak memory in megabytes; of calls that
-    /// wait, the memory that they take; or how often memory was allocated.
+    /// wait, the memory that they take; or how often memory was allocated, or a clock read.
     static func run(_ arguments: [String]) async throws {
         if arguments == ["nothing"] { return print("nothing") }
         if arguments == ["cache-memory"] { return print(try await CacheBench.memoryFactor()) }
@@ -71,12 +71,13 @@ enum WireWorker {
             }
         #endif
         case "call": count = try await calls(of: url, tasks: 1, for: .zero)
-        case "allocations":
+        case "allocations", "clock-readings":
             // The first calls fill what later ones use again.
             _ = try await calls(of: url, tasks: 1, for: .milliseconds(100))
             _ = allocations_begin()
             let count = try await calls(of: url, tasks: 1, for: .seconds(numbers[0]))
-            return print(count, numbers[0], allocations_end())
+            let allocations = allocations_end()
+            return print(count, numbers[0], kind == "allocations" ? allocations : clock_readings())
         case "bytes":
             count = try await calls(of: url, as: Data.self, tasks: Int(numbers[0]), for: .seconds(numbers[1]))
         case "burst": count = try await BurstWorker.burst(url, calls: Int(numbers[0]))

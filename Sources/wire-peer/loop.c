@@ -93,7 +93,8 @@ int peer_loop(const char *url, int transfers, double seconds, const char *author
         }
         poll(multi, NULL, 0, 1000, NULL);
     }
-    printf("%ld %f %ld\n", calls, now() - start, counts_allocations ? allocations_end() : 0);
+    long allocations = counts_allocations ? allocations_end() : 0;
+    printf("%ld %f %ld %ld\n", calls, now() - start, allocations, clock_readings());
     return 0;
 }
 
