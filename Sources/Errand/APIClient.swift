@@ -118,7 +118,7 @@ public actor APIClient {
     public nonisolated func run<Response>(
         _ endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Response {
-        try await answer(Response.self, to: endpoint.untyped, onProgress).value
+        try await value(Response.self, of: endpoint.untyped, onProgress)
     }
 
     /// Runs the call for its effect, and ignores the body of a successful response.
@@ -127,7 +127,7 @@ public actor APIClient {
     public nonisolated func run(
         _ endpoint: Endpoint<NoContent>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> NoContent {
-        try await answer(NoContent.self, to: endpoint.untyped, onProgress).value
+        try await value(NoContent.self, of: endpoint.untyped, onProgress)
     }
 
     /// Runs the call that your own type describes. The type of the result determines how the response is decoded:
@@ -137,7 +137,7 @@ public actor APIClient {
     public nonisolated func run<Response: Decodable & Sendable>(
         _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Response {
-        try await answer(Response.self, to: Endpoint<Response>(route).untyped, onProgress).value
+        try await value(Response.self, of: Endpoint<Response>(route).untyped, onProgress)
     }
 
     /// Runs the call that your own type describes, for its effect.
@@ -146,7 +146,7 @@ public actor APIClient {
     public nonisolated func run(
         _ route: some EndpointConvertible, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> NoContent {
-        try await answer(NoContent.self, to: Endpoint<NoContent>(route).untyped, onProgress).value
+        try await value(NoContent.self, of: Endpoint<NoContent>(route).untyped, onProgress)
     }
 
     /// Runs the call and returns its response with the status, the headers, the number of attempts and the duration.
@@ -154,8 +154,7 @@ public actor APIClient {
     public nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ServiceError) -> Reply<Response> {
-        let (value, details) = try await answer(Response.self, to: endpoint.untyped, onProgress)
-        return Reply(value, details)
+        try await reply(Response.self, of: endpoint.untyped, onProgress)
     }
 
     /// Runs a call that goes on where another has ended: in the same session, or not at all.
@@ -163,8 +162,7 @@ public actor APIClient {
     nonisolated func reply<Response>(
         to endpoint: Endpoint<Response>, in session: UUID?
     ) async throws(ServiceError) -> Reply<Response> {
-        let (value, details) = try await answer(Response.self, to: endpoint.untyped, nil, in: session)
-        return Reply(value, details)
+        try await reply(Response.self, of: endpoint.untyped, in: session)
     }
 
     /// An executor that runs tasks on the threads that have their connections; `nil` if the transport has none, as on

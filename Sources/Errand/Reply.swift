@@ -4,46 +4,35 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a reply says besides its value.
-struct ReplyDetails: Sendable {
-    /// The response without its body. What it carries besides HTTP is an object: as fields of its own, all of that
-    /// would take memory in each call that waits for its reply.
-    let response: HTTPResponse
-    let url: HTTPURL
-    let attempts: Int
-    let duration: Duration
-    /// The session that signed the request; `nil` if none did.
-    let session: UUID?
-
-    init(
-        _ response: consuming HTTPResponse, at url: HTTPURL, attempts: Int, duration: Duration, session: UUID?
-    ) {
-        response.body = .empty
-        self.url = response.source ?? url
-        self.response = response
-        (self.attempts, self.duration, self.session) = (attempts, duration, session)
-    }
-}
-
 /// A value with the response that contained it.
 public struct Reply<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    private let details: ReplyDetails
+    /// The response without its body. What it carries besides HTTP is an object: as fields of its own, all of that
+    /// would take memory in each call that waits for its reply.
+    private let response: HTTPResponse
+    /// The URL that has sent the response: that of the request, or the last that a redirect led to.
+    public let url: HTTPURL
+    /// The number of attempts.
+    public let attempts: Int
+    /// The duration of the call, from beginning to end.
+    public let duration: Duration
+    /// The session that signed the request; `nil` if none did.
+    let session: UUID?
 
-    init(_ value: Value, _ details: ReplyDetails) {
-        (self.value, self.details) = (value, details)
+    init(
+        _ value: Value, from response: consuming HTTPResponse, at url: HTTPURL, attempts: Int, duration: Duration,
+        session: UUID?
+    ) {
+        response.body = .empty
+        self.value = value
+        self.url = response.source ?? url
+        self.response = response
+        self.attempts = attempts
+        self.duration = duration
+        self.session = session
     }
 
-    private var response: HTTPResponse { details.response }
-    /// The URL that has sent the response: that of the request, or the last that a redirect led to.
-    public var url: HTTPURL { details.url }
-    /// The number of attempts.
-    public var attempts: Int { details.attempts }
-    /// The duration of the call, from beginning to end.
-    public var duration: Duration { details.duration }
-    /// The session that signed the request; `nil` if none did.
-    var session: UUID? { details.session }
     /// The status of the response.
     public var status: Int { response.status }
     /// The header fields of the response.

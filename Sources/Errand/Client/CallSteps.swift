@@ -6,26 +6,50 @@ import Foundation
 
 /// How a call begins, is built and sent, and ends.
 extension APIClient {
+    /// Runs a call and returns the value of its response.
+    @inline(__always)
+    nonisolated func value<Response: Decodable & Sendable>(
+        _ type: Response.Type, of endpoint: UntypedEndpoint, _ onProgress: UploadProgress.Report?
+    ) async throws(ServiceError) -> Response {
+        try await answer(to: endpoint, onProgress) { (sent, call) throws(ServiceError) in
+            try value(type, from: sent, to: endpoint, of: call)
+        }
+    }
+
+    /// Runs a call and returns its response with what is known about it.
+    @inline(__always)
+    nonisolated func reply<Response: Decodable & Sendable>(
+        _ type: Response.Type, of endpoint: UntypedEndpoint, _ onProgress: UploadProgress.Report? = nil,
+        in session: UUID? = nil
+    ) async throws(ServiceError) -> Reply<Response> {
+        try await answer(to: endpoint, onProgress, in: session) { (sent, call) throws(ServiceError) in
+            try reply(type, from: sent, to: endpoint, of: call)
+        }
+    }
+
+    /// Decodes the response, ends the call, and returns what its caller wants.
+    private typealias Reading<Result> = (Sent, Call) throws(ServiceError) -> Result
+
     /// Runs a call whose response is decoded. The call ends when that is done.
     ///
     /// Not inlined, like the steps that follow: see `Pipeline`.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    nonisolated func answer<Response: Decodable & Sendable>(
-        _ type: Response.Type, to endpoint: UntypedEndpoint, _ onProgress: UploadProgress.Report?,
-        in session: UUID? = nil
-    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
+    private nonisolated func answer<Result: Sendable>(
+        to endpoint: UntypedEndpoint, _ onProgress: UploadProgress.Report?, in session: UUID? = nil,
+        _ read: Reading<Result>
+    ) async throws(ServiceError) -> Result {
         let call = try begin(endpoint, delivery: .whole, onUpload: onProgress)
         do throws(ServiceError) {
-            return try await configuration.time.run { () async throws(ServiceError) in
+            return try await configuration.time.run { () async throws(ServiceError) -> Result in
                 let sent = try await send(endpoint, as: call, in: session)
                 do throws(ServiceError) {
-                    if sent.response.isLarge, isOnTransport {
-                        return try await readElsewhere(type, from: sent, to: endpoint, of: call)
-                    }
-                    return try read(type, from: sent, to: endpoint, of: call)
+                    if sent.response.isLarge, isOnTransport { return try await readElsewhere(sent, of: call, read) }
+                    return try read(sent, call)
                 } catch {
-                    return try await reload(type, from: endpoint, as: call, after: error, sent)
+                    // What was stored may be older than the type of the response.
+                    guard case .decodingFailed = error, sent.response.isReplaceable else { throw error }
+                    return try await reload(endpoint, as: call, in: sent.session, read)
                 }
             }
         } catch {
@@ -42,24 +66,21 @@ extension APIClient {
     /// Decodes a large response where that holds up no connections.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func readElsewhere<Response: Decodable & Sendable>(
-        _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
-    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
+    private nonisolated func readElsewhere<Result: Sendable>(
+        _ sent: Sent, of call: Call, _ read: Reading<Result>
+    ) async throws(ServiceError) -> Result {
         try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ServiceError) in
-            try read(type, from: sent, to: endpoint, of: call)
+            try read(sent, call)
         }
     }
 
-    /// Asks the server again, because what was stored may be older than the type of the response. Throws the error if
-    /// the response cannot be replaced by another.
+    /// Asks the server again, and decodes its response.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func reload<Response: Decodable & Sendable>(
-        _ type: Response.Type, from endpoint: UntypedEndpoint, as call: Call, after error: ServiceError, _ sent: Sent
-    ) async throws(ServiceError) -> (value: Response, details: ReplyDetails) {
-        guard case .decodingFailed = error, sent.response.isReplaceable else { throw error }
-        let sent = try await send(endpoint, as: call, in: sent.session, reloading: true)
-        return try read(type, from: sent, to: endpoint, of: call)
+    private nonisolated func reload<Result: Sendable>(
+        _ endpoint: UntypedEndpoint, as call: Call, in session: UUID?, _ read: Reading<Result>
+    ) async throws(ServiceError) -> Result {
+        try read(try await send(endpoint, as: call, in: session, reloading: true), call)
     }
 
     /// What a call has sent, and the response.
@@ -74,28 +95,46 @@ extension APIClient {
     /// Decodes the response, and ends the call.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
-    private nonisolated func read<Response: Decodable & Sendable>(
+    private nonisolated func value<Response: Decodable & Sendable>(
         _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
-    ) throws(ServiceError) -> (value: Response, details: ReplyDetails) {
+    ) throws(ServiceError) -> Response {
+        let value = try decoded(type, from: sent, to: endpoint, of: call)
+        _ = try endDecoded(call)
+        return value
+    }
+
+    /// Decodes the response, and ends the call.
+    @inline(never)
+    @_semantics("optimize.sil.specialize.generic.never")
+    private nonisolated func reply<Response: Decodable & Sendable>(
+        _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
+    ) throws(ServiceError) -> Reply<Response> {
+        let value = try decoded(type, from: sent, to: endpoint, of: call)
+        let (attempts, duration) = try endDecoded(call)
+        return Reply(
+            value, from: sent.response, at: sent.url, attempts: attempts, duration: duration, session: sent.session)
+    }
+
+    private nonisolated func decoded<Response: Decodable & Sendable>(
+        _ type: Response.Type, from sent: Sent, to endpoint: UntypedEndpoint, of call: Call
+    ) throws(ServiceError) -> Response {
         call.note(.decoding)
-        let value = try interpreter.value(
+        return try interpreter.value(
             type, below: endpoint.envelope, in: sent.response, by: endpoint.ownOptions?.decoder, for: call,
             hasGraphQLErrors: endpoint.hasGraphQLErrors
         ) {
             redactor(for: call)
         }
-        return (value, try endDecoded(call, sent))
     }
 
     /// Ends a call whose response was decoded.
-    private nonisolated func endDecoded(_ call: Call, _ sent: Sent) throws(ServiceError) -> ReplyDetails {
+    @inline(never)
+    private nonisolated func endDecoded(_ call: Call) throws(ServiceError) -> (attempts: Int, duration: Duration) {
         let now = configuration.time.now
         try call.throwIfStopped(at: now)
-        let details = ReplyDetails(
-            sent.response, at: sent.url, attempts: call.attempts, duration: call.settings.started.duration(to: now),
-            session: sent.session)
-        calls.end(call, reporting: .succeeded(attempts: details.attempts, after: details.duration))
-        return details
+        let (attempts, duration) = (call.attempts, call.settings.started.duration(to: now))
+        calls.end(call, reporting: .succeeded(attempts: attempts, after: duration))
+        return (attempts, duration)
     }
 
     /// Begins a call. It lasts until it is ended explicitly.
@@ -162,6 +201,7 @@ extension APIClient {
     /// Builds the request and sends it through the layers.
     ///
     /// A call that goes on where another has ended is sent in the same `session`, or not at all.
+    @inline(never)
     nonisolated func send(
         _ endpoint: UntypedEndpoint, as call: Call, in session: UUID? = nil, reloading: Bool = false
     ) async throws(ServiceError) -> Sent {
