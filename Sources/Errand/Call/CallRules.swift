@@ -22,8 +22,6 @@ public struct CallRules: Sendable {
     public let acceptedStatuses: Set<Int>
     /// The redirects that the call follows.
     public let redirects: RedirectPolicy
-    /// The name of the call; `nil` if it has none.
-    public internal(set) var label: String?
     /// The limiter of the call; `nil` for that of the client.
     var limiter: RateLimiter?
     /// How the call uses the cache.
@@ -69,7 +67,6 @@ public struct CallRules: Sendable {
         if isCached {
             cache = CacheRules(defaults.cache + options.cache, key: options.cacheKey, tags: options.tags)
         }
-        label = options.label
         limiter = options.limiter
         ignoresConcurrency = options.ignoresConcurrency
         (server, cache.server) = (options.server, options.server)

@@ -88,8 +88,6 @@ public struct CallOptions: Sendable {
     /// The version that the resource must not have; `nil` by default: any may be there. See
     /// ``Endpoint/ifNoneMatch(_:)``.
     public var ifNoneMatch: EntityTag?
-    /// A name for the call, which middleware finds in its rules; `nil` by default.
-    public var label: String?
     /// The digests of the body that are sent with it; none by default. See ``Endpoint/digest(_:)``.
     public var digests: Set<BodyDigest> = []
 
@@ -229,11 +227,6 @@ extension Endpoint {
     /// Returns the same call with these tags: ``HTTPCache/invalidate(tag:)`` removes what it has stored, or used.
     public func tags(_ tags: String...) -> Self {
         with { $0.options.tags.formUnion(tags) }
-    }
-
-    /// Returns the same call with that name, which middleware finds in its rules.
-    public func label(_ label: String) -> Self {
-        with { $0.options.label = label }
     }
 
     /// Returns the same call with a decoder that replaces the client's.
