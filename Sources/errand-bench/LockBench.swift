@@ -15,7 +15,6 @@ enum LockBench {
     static func run(into report: inout Report) async throws {
         #if LOCK_STATISTICS
         for (name, configure) in [("plain", { _ in }), ("everything", everything(try await tokens()))] as [Case] {
-            // Several servers in other processes would only take more of the cores: what is counted is on this side.
             let server = try Child(Child.sibling("wire-peer"), ["serve"])
             defer { server.kill() }
             let url = "http://127.0.0.1:\(server.line().first ?? "")/small"

@@ -50,8 +50,8 @@ struct ResponseInterpreter: Sendable {
         return try decoded(type, below: keys, in: response, by: decoder, for: call, redactor: redactor)
     }
 
-    // A function that has an optional of the type looks up that type whenever it is called. So those are apart that a
-    // usual response does not need.
+    // A function that contains an optional of a generic type looks up the type of that optional at each call. So what a
+    // usual response does not need is in functions of its own.
 
     /// Decodes a response without success that the call accepts.
     @inline(never)

@@ -37,11 +37,29 @@ struct Admission: Layer {
     private func unsigned(
         _ request: HTTPRequest, _ context: CallContext, next: @escaping Next
     ) async throws(ServiceError) -> HTTPResponse {
-        var (request, context) = (request, context)
-        try await takePermit(for: &context)
-        try context.way?.point(&request)
-        guard let sender = sender(of: request, context) else { return try await next(request, context) }
-        return try await proved(request, by: sender, context, next: next)
+        try await pass(admitted(request, context), next: next)
+    }
+
+    /// A request with a permit.
+    private struct Admitted {
+        var request: HTTPRequest
+        var context: CallContext
+    }
+
+    @inline(never)
+    private func admitted(_ request: HTTPRequest, _ context: CallContext) async throws(ServiceError) -> Admitted {
+        var admitted = Admitted(request: request, context: context)
+        try await takePermit(for: &admitted.context)
+        try admitted.context.way?.point(&admitted.request)
+        return admitted
+    }
+
+    @inline(never)
+    private func pass(_ admitted: Admitted, next: @escaping Next) async throws(ServiceError) -> HTTPResponse {
+        guard let sender = sender(of: admitted.request, admitted.context) else {
+            return try await next(admitted.request, admitted.context)
+        }
+        return try await proved(admitted.request, by: sender, admitted.context, next: next)
     }
 
     /// Whether the request goes where the credentials of the client belong, and by no way that a stranger has chosen.

@@ -141,6 +141,7 @@ final class Sender: Sendable {
         }
     }
 
+    @inline(never)
     private func exchange(
         _ request: HTTPRequest, _ context: CallContext, _ send: Send
     ) async throws(ServiceError) -> HTTPResponse {
@@ -149,9 +150,8 @@ final class Sender: Sendable {
         // As late as possible: the process may have been stopped, or the call may have waited for a permit.
         try send.checkLock()
         do {
-            var response = try await transport.send(
+            let response = try await transport.send(
                 beginSending(request, context), context: transportContext(of: transmission, send))
-            if response.mayHaveUnsortedMarks { response.sortMarks() }
             // The usual case, without another function that waits.
             if isComplete(response, of: transmission) { return response }
             return try await complete(response, of: transmission, send)
@@ -170,7 +170,8 @@ final class Sender: Sendable {
 
     @inline(never)
     private func isComplete(_ response: HTTPResponse, of transmission: Transmission) -> Bool {
-        guard transmission.settings.delivery == .whole, secretNames == nil, let length = response.body.bytes?.count
+        guard transmission.settings.delivery == .whole, secretNames == nil, !response.mayHaveUnsortedMarks,
+            let length = response.body.bytes?.count
         else { return false }
         return length <= bodyLimit
     }
@@ -186,6 +187,7 @@ final class Sender: Sendable {
         _ response: HTTPResponse, of transmission: Transmission, _ send: Send
     ) async throws -> HTTPResponse {
         var response = response
+        if response.mayHaveUnsortedMarks { response.sortMarks() }
         if response.body.bytes == nil { send.note(.receiving) }
         if let secretNames { response.headers.hide(secretNames) }
         // Only the caller reads the body of a stream, but the body of an error is needed here.
